@@ -1,0 +1,419 @@
+"""The frozen records that the stages of a run take and return, in the order in which a run makes them.
+
+Files are named relative to the project root with POSIX slashes; lines count from 1, columns are code points from 0;
+durations are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from codemods.selfdebug.spans import Span
+
+# ---------------------------------------------------------------- ingest: failures
+
+
+class When(StrEnum):
+    """The phase of a test that failed."""
+
+    SETUP = "setup"
+    CALL = "call"
+    TEARDOWN = "teardown"
+    COLLECT = "collect"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a project file, as reports name it."""
+
+    file: str
+    line: int
+    function: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What was recorded of one object: its class, a bounded and redacted repr, and whether it was None."""
+
+    type: str
+    repr: str
+    is_none: bool = False
+    truncated: bool = False
+    redacted: bool = False
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionRecord:
+    """An exception as it was seen: qualified class name without `builtins.`, message, and what it says of itself.
+
+    `name` is the attribute or variable an AttributeError or NameError names, `key` the repr of a KeyError's key;
+    `is_cut` says that the message was shortened before it reached us.
+    """
+
+    type: str
+    message: str
+    name: str | None = None
+    key: str | None = None
+    is_cut: bool = False
+    mro: tuple[str, ...] = ()
+
+    @property
+    def short_type(self) -> str:
+        """The class name without its module."""
+        return self.type.rsplit(".", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One traceback entry. `path` is as the log or the interpreter writes it; `file` is set when it lies in the project.
+
+    `span` covers the sub-expression that was being evaluated, where the interpreter tells (Python 3.11 and newer).
+    """
+
+    path: str
+    line: int | None
+    function: str | None = None
+    file: str | None = None
+    span: Span | None = None
+    code: str | None = None
+    locals: tuple[tuple[str, Value], ...] = ()
+    is_test: bool = False
+    is_hidden: bool = False
+
+    @property
+    def place(self) -> Place | None:
+        """The frame as a place in the project, or None outside it."""
+        return Place(self.file, self.line, self.function) if self.file and self.line else None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failing test phase: frames outermost first, the chained causes newest first, the leaves of a group."""
+
+    node_id: str | None
+    when: When
+    exception: ExceptionRecord
+    frames: tuple[Frame, ...] = ()
+    causes: tuple[Failure, ...] = ()
+    group: tuple[Failure, ...] = ()
+    is_live: bool = False
+
+    @property
+    def project_frames(self) -> tuple[Frame, ...]:
+        """The visible frames inside the project, outermost first."""
+        return tuple(frame for frame in self.frames if frame.file and frame.line and not frame.is_hidden)
+
+    @property
+    def deepest(self) -> Frame | None:
+        """The last frame inside the project, its tests included."""
+        return self.project_frames[-1] if self.project_frames else None
+
+    @property
+    def deepest_source(self) -> Frame | None:
+        """The last frame inside the project and outside its tests."""
+        return next((frame for frame in reversed(self.project_frames) if not frame.is_test), None)
+
+
+# ---------------------------------------------------------------- pytest runs
+
+
+class Outcome(StrEnum):
+    """How one test ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRecord:
+    """One value of one sub-expression, or the exception that came through the probed statement."""
+
+    node_id: str | None
+    file: str
+    line: int
+    function: str
+    expression: str
+    span: Span
+    value: Value
+    sequence: int
+    raised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """An exception that left a probed statement, with the locals of its frame at that moment."""
+
+    node_id: str | None
+    file: str
+    line: int
+    function: str
+    exception: ExceptionRecord
+    locals: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PytestRun:
+    """One start of pytest: what was asked, what really ran, and what the injected plugin saw.
+
+    `outcomes` maps node ids to outcomes in the order of the run. `ended` is False when pytest did not reach the end of
+    its session (killed, time-out, `os._exit`): such a run proves nothing. `served` names the files whose source came
+    from memory.
+    """
+
+    id: str
+    proposed: tuple[str, ...]
+    command: tuple[str, ...]
+    exit_code: int | None
+    seconds: float
+    outcomes: tuple[tuple[str, Outcome], ...] = ()
+    failures: tuple[Failure, ...] = ()
+    probes: tuple[ProbeRecord, ...] = ()
+    caught: tuple[Caught, ...] = ()
+    served: tuple[str, ...] = ()
+    ended: bool = False
+    timed_out: bool = False
+    collected: int = 0
+    python: str = ""
+    pytest: str = ""
+    output: str = ""
+    is_output_cut: bool = False
+
+    @property
+    def passed(self) -> frozenset[str]:
+        """The node ids of the tests that passed in every phase."""
+        return frozenset(node for node, outcome in self.outcomes if outcome is Outcome.PASSED)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The node ids of the tests that failed or could not be set up, torn down or collected."""
+        return tuple(node for node, outcome in self.outcomes if outcome in (Outcome.FAILED, Outcome.ERROR))
+
+
+# ---------------------------------------------------------------- locate, observe, origin, diagnose
+
+
+class FaultKind(StrEnum):
+    """What kind of wrong value the failure is about."""
+
+    NONE_ATTRIBUTE = "none-attribute"
+    NONE_SUBSCRIPT = "none-subscript"
+    NONE_CALL = "none-call"
+    NONE_ITERATION = "none-iteration"
+    NONE_UNPACK = "none-unpack"
+    NONE_OPERATOR = "none-operator"
+    NONE_ARGUMENT = "none-argument"
+    NONE_CONTEXT = "none-context"
+    NONE_AWAIT = "none-await"
+    MISSING_KEY = "missing-key"
+    INDEX_RANGE = "index-out-of-range"
+    UNBOUND_LOCAL = "unbound-local"
+    UNDEFINED_NAME = "undefined-name"
+    MISSING_ATTRIBUTE = "missing-attribute"
+    WRONG_TYPE = "wrong-type"
+    ZERO_DIVISION = "zero-division"
+    UNPACK_COUNT = "unpack-count"
+    DELIBERATE_RAISE = "deliberate-raise"
+    ASSERTION = "assertion"
+    OTHER = "other"
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the wrong value is None itself."""
+        return self.value.startswith("none-")
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """An expression that may have raised: the dereference and the expression that is dereferenced.
+
+    `evidence` says how it was found: `columns`, `message`, `value`, `only-candidate`.
+    """
+
+    expression: Span
+    receiver: Span
+    code: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class FaultLocation:
+    """The statement that raised and the receivers that can have raised it, most likely first."""
+
+    file: str
+    line: int
+    function: str | None
+    kind: FaultKind
+    statement: Span
+    statement_code: str
+    receivers: tuple[Receiver, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step of a value's way, from the receiver back to its birth."""
+
+    file: str
+    line: int
+    column: int
+    function: str
+    code: str
+    value: str
+    kind: str
+    evidence: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What went wrong, where, with which value, and where that value came from."""
+
+    failure: Failure
+    location: FaultLocation
+    observations: tuple[ProbeRecord, ...]
+    caught: tuple[Caught, ...]
+    origin: tuple[Link, ...]
+    sentence: str
+
+
+# ---------------------------------------------------------------- propose, validate
+
+
+class Site(StrEnum):
+    """Where a candidate edits, seen from the crash."""
+
+    CRASH = "crash-statement"
+    FUNCTION = "same-function"
+    CALLER = "caller"
+    ORIGIN = "origin"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One guard with its parameters at one span: `default` and `test` are as the guard takes them."""
+
+    id: str
+    guard: str
+    family: str
+    file: str
+    site: Site
+    expression: Span
+    receiver: Span
+    receiver_code: str
+    default: str | None
+    default_source: str | None
+    test: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The byte edit of a candidate: `before` and `after` are the whole file's bytes."""
+
+    candidate: Candidate
+    file: str
+    before: bytes = field(repr=False)
+    after: bytes = field(repr=False)
+    lines_touched: int = 0
+
+
+class Verdict(StrEnum):
+    """What the tests said of a candidate."""
+
+    PLAUSIBLE = "plausible"
+    INEFFECTIVE = "ineffective"
+    REGRESSED = "regressed"
+    BROKEN = "broken"
+    INCONCLUSIVE = "inconclusive"
+    REFUSED = "refused"
+
+
+class Tier(StrEnum):
+    """How a trial was run."""
+
+    WARM = "warm"
+    PRELOADED = "preloaded"
+    FRESH = "fresh"
+    IN_PLACE = "in-place"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate judged by running tests; `detail` says in one sentence why the verdict is what it is."""
+
+    candidate: Candidate
+    verdict: Verdict
+    tier: Tier
+    seconds: float
+    detail: str
+    patch: Patch | None = None
+    run_id: str | None = None
+    next_failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One turn of the loop: a diagnosis, its trials, and the patch that was kept for the next turn, if any."""
+
+    number: int
+    diagnosis: Diagnosis
+    trials: tuple[Trial, ...]
+    kept: Patch | None
+    pins: tuple[Pin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A part of a kept patch and whether any test notices when it changes."""
+
+    part: str
+    pinned: bool
+    sentence: str
+
+
+# ---------------------------------------------------------------- the result of a run
+
+
+class FinalStatus(StrEnum):
+    """How the failing tests stand at the end."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Everything a report needs to know of one run.
+
+    `diffs` maps each patched (or, on a dry run or a roll back, proposed) file to its bytes before and after;
+    `files_patched` are the files that the run really left changed. `backup` names what can bring the best attempt or
+    the state before back: a stash entry or a file.
+    """
+
+    run_id: str
+    exit_code: int
+    exit_reason: str
+    final_status: FinalStatus
+    sentence: str
+    failures: tuple[Failure, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    files_patched: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    diffs: tuple[tuple[str, bytes, bytes], ...] = ()
+    rollback: bool = False
+    dry_run: bool = False
+    backup: tuple[str, ...] = ()
+    pytest_exit_code: int | None = None
+    runs: tuple[PytestRun, ...] = ()
+    timings: tuple[tuple[str, float], ...] = ()
+    warnings: tuple[str, ...] = ()
