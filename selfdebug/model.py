@@ -134,30 +134,26 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeRecord:
-    """One value of one sub-expression, or the exception that came through the probed statement."""
+class ProbeHit:
+    """One call of the recorder that a probe inserted: `id` is the number the probe gave its expression."""
 
+    id: int
     node_id: str | None
-    file: str
-    line: int
     function: str
-    expression: str
-    span: Span
     value: Value
     sequence: int
-    raised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Caught:
-    """An exception that left a probed statement, with the locals of its frame at that moment."""
+class ProbeCatch:
+    """An exception that left a probed statement (`id` is the probe's own number), with the locals of its frame."""
 
+    id: int
     node_id: str | None
-    file: str
-    line: int
     function: str
     exception: ExceptionRecord
-    locals: tuple[tuple[str, Value], ...] = ()
+    locals: tuple[tuple[str, Value], ...]
+    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +172,8 @@ class PytestRun:
     seconds: float
     outcomes: tuple[tuple[str, Outcome], ...] = ()
     failures: tuple[Failure, ...] = ()
-    probes: tuple[ProbeRecord, ...] = ()
-    caught: tuple[Caught, ...] = ()
+    hits: tuple[ProbeHit, ...] = ()
+    catches: tuple[ProbeCatch, ...] = ()
     served: tuple[str, ...] = ()
     ended: bool = False
     timed_out: bool = False
@@ -258,6 +254,31 @@ class FaultLocation:
 
 
 @dataclass(frozen=True, slots=True)
+class Observation:
+    """One recorded value of one sub-expression of the failing statement.
+
+    `in_failure` says that the statement raised on this very evaluation, otherwise the value is one that worked.
+    """
+
+    node_id: str | None
+    expression: str
+    span: Span
+    value: Value
+    sequence: int
+    in_failure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """The exception that left the failing statement, and the locals of its frame at that moment."""
+
+    node_id: str | None
+    place: Place
+    exception: ExceptionRecord
+    locals: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """One step of a value's way, from the receiver back to its birth."""
 
@@ -278,7 +299,7 @@ class Diagnosis:
 
     failure: Failure
     location: FaultLocation
-    observations: tuple[ProbeRecord, ...]
+    observations: tuple[Observation, ...]
     caught: tuple[Caught, ...]
     origin: tuple[Link, ...]
     sentence: str

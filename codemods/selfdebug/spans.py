@@ -67,9 +67,7 @@ def code_point_column(line: str, byte_column: int) -> int:
     return len(line.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "ignore"))
 
 
-def span_from_bytes(
-    lines: list[str], start_line: int, start_byte: int, end_line: int, end_byte: int
-) -> Span:
+def span_from_bytes(lines: list[str], start_line: int, start_byte: int, end_line: int, end_byte: int) -> Span:
     """The span of positions whose columns count UTF-8 bytes, as `ast` nodes and `co_positions()` give them.
 
     Raises IndexError when a line number lies outside `lines`.
@@ -84,9 +82,7 @@ def span_from_bytes(
 
 def from_code_range(code_range: CodeRange) -> Span:
     """The span of a libcst position."""
-    return Span(
-        code_range.start.line, code_range.start.column, code_range.end.line, code_range.end.column
-    )
+    return Span(code_range.start.line, code_range.start.column, code_range.end.line, code_range.end.column)
 
 
 def text_at(lines: list[str], span: Span) -> str:
