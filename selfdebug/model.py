@@ -70,7 +70,7 @@ class ExceptionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One traceback entry. `path` is as the log or the interpreter writes it; `file` is set when it lies in the project.
+    """One traceback entry. `path` is as the log or the interpreter writes it; `file` is set when it is in the project.
 
     `span` covers the sub-expression that was being evaluated, where the interpreter tells (Python 3.11 and newer).
     """

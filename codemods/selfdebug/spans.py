@@ -1,7 +1,7 @@
 """Positions in source text: 1-based lines and code-point columns, and the one place where byte columns are converted.
 
-The standard library's `ast`, tracebacks and pytest count columns in UTF-8 bytes; libcst counts code points. Everything in
-this project counts code points, so whatever comes from outside passes through `code_point_column` exactly once.
+The standard library's `ast`, tracebacks and pytest count columns in UTF-8 bytes; libcst counts code points. Everything
+in this project counts code points, so whatever comes from outside passes through `code_point_column` exactly once.
 """
 
 from __future__ import annotations
