@@ -74,7 +74,7 @@ class Source:
 
     @cached_property
     def indent(self) -> str:
-        """One level of indentation as the file writes it: the first block of `ast` that is indented below its parent."""
+        """One level of indentation as the file writes it, read off its first block."""
         for parent, child in _blocks(self.tree):
             outer, inner = self._margin(parent), self._margin(child)
             if outer is not None and inner is not None and inner != outer and inner.startswith(outer):
@@ -96,7 +96,7 @@ class Source:
                     found.append(node)
                     children = ast.iter_child_nodes(node)
                     break
-                if isinstance(node, ast.excepthandler | ast.match_case) and _any_inside(self, node, span):
+                if isinstance(node, ast.ExceptHandler | ast.match_case) and _any_inside(self, node, span):
                     children = ast.iter_child_nodes(node)
                     break
             else:
@@ -186,7 +186,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Unit:
-    """Whole lines of a file, parsed apart. `statements` is the chain of `ast` statements down to it, outermost first."""
+    """Whole lines of a file, parsed apart; `statements` is the `ast` chain down to it, outermost first."""
 
     first_line: int
     last_line: int
@@ -228,7 +228,7 @@ def _siblings(parent: ast.AST, child: ast.stmt) -> list[ast.stmt]:
         if any(entry is child for entry in value):
             return [entry for entry in value if isinstance(entry, ast.stmt)]
         for entry in value:
-            if isinstance(entry, ast.excepthandler | ast.match_case) and any(node is child for node in entry.body):
+            if isinstance(entry, ast.ExceptHandler | ast.match_case) and any(node is child for node in entry.body):
                 return entry.body
     raise TargetNotFoundError(f"the statement at line {child.lineno} has no place in its parent")
 
@@ -243,7 +243,7 @@ def _with_decorators(source: Source, node: ast.stmt) -> Span:
     return Span(first.start_line, max(column, 0), span.end_line, span.end_column)
 
 
-def _any_inside(source: Source, node: ast.excepthandler | ast.match_case, span: Span) -> bool:
+def _any_inside(source: Source, node: ast.ExceptHandler | ast.match_case, span: Span) -> bool:
     return any(_with_decorators(source, child).contains(span) for child in node.body)
 
 
