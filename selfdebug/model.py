@@ -438,3 +438,26 @@ class Repair:
     runs: tuple[PytestRun, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """What `selfdebug probe` saw at the failing statement; nothing was changed."""
+
+    run_id: str
+    exit_code: int
+    exit_reason: str
+    sentence: str
+    failures: tuple[Failure, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A sign of life from a long run: `done` of `total` where both are known."""
+
+    stage: str
+    message: str
+    done: int | None = None
+    total: int | None = None

@@ -1,0 +1,430 @@
+"""From a traceback frame to the statement that raised and the receivers in it that can have raised that exception.
+
+A receiver is accepted only when its use fits the message (an attribute of that name, an operand on the side that was
+None, ...) and its expression can have the reported class at all; columns, where the interpreter gives them, put the
+accepted ones in order. Nothing that fits means no location: unknown is better than a guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from codemods.selfdebug.base import RefusedError, TargetNotFoundError
+from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
+from codemods.selfdebug.source import Source
+from codemods.selfdebug.spans import Span, text_at
+from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Frame, Receiver
+
+
+@dataclass(frozen=True, slots=True)
+class Unlocated:
+    """The frame cannot be tied to a statement and a receiver; `reason` is one sentence."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a message of one form says: the kind of fault, and which uses of which receivers can have raised it.
+
+    A generic rule fits many receivers; one that fits a statement further out exactly is better evidence.
+    """
+
+    exceptions: frozenset[str]
+    pattern: re.Pattern[str]
+    kind_for_none: FaultKind
+    kind: FaultKind
+    accepts: Callable[[Dereference, re.Match[str]], bool]
+    is_generic: bool = False
+
+
+def locate(frame: Frame, exception: ExceptionRecord, source: Source) -> FaultLocation | Unlocated:
+    """The fault location of `exception` at `frame`, or why there is none."""
+    assert frame.file is not None and frame.line is not None  # only project frames are located
+    statements = list(_statements_at(source, frame))
+    if not statements:
+        return Unlocated(f"line {frame.line} of {frame.file} holds no statement: the file has changed since")
+    reasons: list[str] = []
+    weaker: FaultLocation | None = None
+    for statement in statements:
+        try:
+            found = dereferences(source, statement)
+        except (RefusedError, TargetNotFoundError) as error:
+            reasons.append(str(error))
+            continue
+        kind, receivers, is_generic = _receivers(found, frame.span, exception)
+        if _is_deliberate(statement, source, frame, kind):
+            kind, receivers = FaultKind.DELIBERATE_RAISE, ()
+        span = source.span(statement)
+        code = text_at(source.lines, span)
+        location = FaultLocation(frame.file, frame.line, frame.function, kind, span, code, receivers)
+        if kind is FaultKind.DELIBERATE_RAISE or (receivers and not is_generic):
+            return location
+        if weaker is None or (receivers and not weaker.receivers):
+            weaker = location
+    return weaker or Unlocated(
+        f"the statement at {frame.file}:{frame.line} cannot be taken apart: {'; '.join(reasons)}"
+    )
+
+
+def _statements_at(source: Source, frame: Frame) -> Iterator[ast.stmt]:
+    """The statements whose own code covers the frame's line (or its columns), innermost first."""
+    line = frame.line or 0
+    found: list[tuple[int, ast.stmt]] = []
+    todo: list[tuple[int, ast.AST]] = [(0, source.tree)]
+    while todo:
+        depth, node = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                if _first_line(child) <= line <= (child.end_lineno or child.lineno):
+                    found.append((depth, child))
+                    todo.append((depth + 1, child))
+            elif isinstance(child, ast.ExceptHandler | ast.match_case):
+                todo.append((depth, child))
+    own = [(depth, node) for depth, node in found if line <= _last_own_line(node)]
+    own.sort(key=lambda entry: (-entry[0], not _holds(source, entry[1], frame.span), entry[1].col_offset))
+    for _, node in own:
+        yield node
+
+
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
+
+
+def _last_own_line(node: ast.stmt) -> int:
+    """The last line of a compound statement's header, or of a simple statement."""
+    last = node.end_lineno or node.lineno
+    body: list[ast.stmt] = [child for child in getattr(node, "body", ()) if isinstance(child, ast.stmt)]
+    if not body or isinstance(node, ast.Try | ast.TryStar):
+        return last
+    first = _first_line(body[0])
+    return first if first == node.lineno else max(node.lineno, first - 1)
+
+
+def _holds(source: Source, node: ast.stmt, span: Span | None) -> bool:
+    return span is not None and source.span(node).contains(span)
+
+
+def _is_deliberate(statement: ast.stmt, source: Source, frame: Frame, kind: FaultKind) -> bool:
+    """Whether the statement is a `raise` or `assert` that fired itself, not an expression inside it that crashed."""
+    if isinstance(statement, ast.Raise):
+        return frame.span in (None, source.span(statement)) and kind in (FaultKind.OTHER, FaultKind.MISSING_KEY)
+    return isinstance(statement, ast.Assert) and kind is FaultKind.ASSERTION
+
+
+def _receivers(
+    found: tuple[Dereference, ...], span: Span | None, exception: ExceptionRecord
+) -> tuple[FaultKind, tuple[Receiver, ...], bool]:
+    """The kind of fault, the receivers that fit, and whether only a generic rule was found to fit."""
+    if exception.short_type == "AssertionError":
+        return FaultKind.ASSERTION, (), False
+    for rule in _RULES:
+        match = rule.pattern.search(exception.message)
+        if exception.short_type not in rule.exceptions or match is None:
+            continue
+        kind = rule.kind_for_none if _bad_type(match) == "NoneType" else rule.kind
+        accepted = [use for use in found if not _is_impossible(use, kind) and rule.accepts(use, match)]
+        if accepted:
+            return kind, tuple(_in_order(accepted, found, span)), rule.is_generic
+    return FaultKind.OTHER, (), True
+
+
+def _is_impossible(use: Dereference, kind: FaultKind) -> bool:
+    return kind.is_none and use.is_literal
+
+
+def _bad_type(match: re.Match[str]) -> str | None:
+    groups = match.groupdict()
+    if "left" in groups:
+        return "NoneType" if "NoneType" in (groups["left"], groups["right"]) else groups["right"]
+    return groups.get("type")
+
+
+def _in_order(accepted: list[Dereference], found: tuple[Dereference, ...], span: Span | None) -> Iterator[Receiver]:
+    ranked = sorted(accepted, key=lambda use: _distance(use, span))
+    best = _distance(ranked[0], span)
+    is_exact = span is not None and best[0] <= _CLOSE
+    seen: set[tuple[Span, Span]] = set()
+    for use in ranked:
+        if is_exact and _distance(use, span)[0] > _CLOSE:
+            continue
+        expression, receiver, code = _container(use, found)
+        if (expression, receiver) not in seen:
+            seen.add((expression, receiver))
+            evidence = "columns" if is_exact else "only-candidate" if len(accepted) == 1 else "message"
+            yield Receiver(expression, receiver, code, evidence)
+
+
+def _container(use: Dereference, found: tuple[Dereference, ...]) -> tuple[Span, Span, str]:
+    """For `d.pop(k)` the receiver is `d` and the expression the whole call; otherwise as the use says."""
+    if use.operation is Operation.CALL and use.name.endswith(".pop"):
+        owner = next((o for o in found if o.operation is Operation.ATTRIBUTE and o.expression == use.receiver), None)
+        if owner is not None:
+            return use.expression, owner.receiver, owner.code
+    return use.expression, use.receiver, use.code
+
+
+_CLOSE = 3
+
+
+def _distance(use: Dereference, span: Span | None) -> tuple[int, int]:
+    """How far a use lies from the columns of the frame: 0 is the very expression, above `_CLOSE` is elsewhere."""
+    if span is None:
+        return (_CLOSE + 1, 0)
+    size = (use.expression.end_line - use.expression.start_line) * 1000 + abs(
+        use.expression.end_column - use.expression.start_column
+    )
+    ends_alike = (use.expression.end_line, use.expression.end_column) == (span.end_line, span.end_column)
+    if use.expression == span:
+        return (0, size)
+    if use.receiver == span:
+        return (1, size)
+    if ends_alike and use.expression.contains(span):
+        return (2, size)
+    if use.operation in _LOOSE and (span.contains(use.expression) or use.expression.contains(span)):
+        return (_CLOSE, size)
+    return (_CLOSE + 1, size)
+
+
+# The interpreter reports these at the enclosing call, target or clause, not at the expression itself.
+_LOOSE = frozenset(
+    {
+        Operation.UNPACK,
+        Operation.STAR,
+        Operation.DOUBLE_STAR,
+        Operation.ITERATE,
+        Operation.ASYNC_ITERATE,
+        Operation.CONTEXT,
+        Operation.ARGUMENT,
+        Operation.SORT_KEY,
+        Operation.FORMAT,
+        Operation.OPERAND,
+        Operation.COMPARE,
+        Operation.CONTAINS,
+        Operation.INDEX,
+    }
+)
+_ITERATING = frozenset({Operation.ITERATE, Operation.UNPACK, Operation.STAR, Operation.ARGUMENT})
+_SORTING = ("sorted", "min", "max", "sort")
+
+
+def _is_attribute(use: Dereference, match: re.Match[str]) -> bool:
+    name = match["name"]
+    is_mangled = use.name.startswith("__") and name.endswith(use.name)
+    is_getattr = use.operation is Operation.ARGUMENT and use.name == "getattr" and use.position == 0
+    return (use.operation is Operation.ATTRIBUTE and (use.name == name or is_mangled)) or is_getattr
+
+
+def _is_operand(use: Dereference, match: re.Match[str]) -> bool:
+    if use.operation is Operation.ARGUMENT:
+        return use.name == "sum" and match["op"] in ("+", "+=")
+    is_operator = use.name == match["op"].split(" ")[0] and use.operation is Operation.OPERAND
+    return is_operator and _is_bad_side(use, match)
+
+
+def _is_bad_side(use: Dereference, match: re.Match[str]) -> bool:
+    sides = (match["left"], match["right"])
+    return "NoneType" not in sides or sides[use.position] == "NoneType"
+
+
+def _is_compared(use: Dereference, match: re.Match[str]) -> bool:
+    if use.operation is Operation.COMPARE:
+        return use.name == match["op"] and _is_bad_side(use, match)
+    is_sorting = use.name.rsplit(".", 1)[-1] in _SORTING
+    return is_sorting and use.operation in (Operation.SORT_KEY, Operation.ARGUMENT)
+
+
+def _is_argument_of(*names: str) -> Callable[[Dereference, re.Match[str]], bool]:
+    return lambda use, _: use.operation is Operation.ARGUMENT and use.name in names
+
+
+def _is_use(*operations: Operation) -> Callable[[Dereference, re.Match[str]], bool]:
+    return lambda use, _: use.operation in operations
+
+
+def _is_concatenated(use: Dereference, _match: re.Match[str]) -> bool:
+    return use.operation is Operation.OPERAND and use.name in ("+", "+=") and use.position == 1
+
+
+def _is_lookup(use: Dereference, _match: re.Match[str]) -> bool:
+    return use.operation is Operation.SUBSCRIPT or (use.operation is Operation.CALL and use.name.endswith(".pop"))
+
+
+def _is_named(use: Dereference, match: re.Match[str]) -> bool:
+    return use.operation is Operation.NAME and use.name in match.groups()
+
+
+def _is_divisor(use: Dereference, _match: re.Match[str]) -> bool:
+    is_operator = use.operation is Operation.OPERAND and use.name in ("/", "//", "%", "/=", "//=", "%=")
+    return (is_operator and use.position == 1) or (
+        use.operation is Operation.ARGUMENT and use.name == "divmod" and use.position == 1
+    )
+
+
+def _rule(
+    exceptions: str,
+    pattern: str,
+    kinds: tuple[FaultKind, FaultKind],
+    accepts: Callable[[Dereference, re.Match[str]], bool],
+    is_generic: bool = False,
+) -> Rule:
+    return Rule(frozenset(exceptions.split()), re.compile(pattern), *kinds, accepts, is_generic)
+
+
+_T = r"'?(?P<type>[\w.]+)'?"
+_WRONG = FaultKind.WRONG_TYPE
+_RULES = (
+    _rule(
+        "AttributeError",
+        rf"^{_T} object has no attribute '(?P<name>\w+)'",
+        (FaultKind.NONE_ATTRIBUTE, FaultKind.MISSING_ATTRIBUTE),
+        _is_attribute,
+    ),
+    _rule(
+        "AttributeError",
+        r"has no attribute '(?P<name>\w+)'",
+        (FaultKind.MISSING_ATTRIBUTE, FaultKind.MISSING_ATTRIBUTE),
+        _is_attribute,
+    ),
+    _rule(
+        "AttributeError",
+        r"^(?P<type>__a?enter__|__a?exit__)$",
+        (FaultKind.NONE_CONTEXT, FaultKind.NONE_CONTEXT),
+        _is_use(Operation.CONTEXT),
+    ),
+    _rule(
+        "TypeError",
+        rf"^{_T} object (is not subscriptable|does not support item (assignment|deletion)|"
+        r"has no attribute '__getitem__')",
+        (FaultKind.NONE_SUBSCRIPT, _WRONG),
+        _is_use(Operation.SUBSCRIPT),
+    ),
+    _rule("TypeError", rf"^{_T} object is not callable", (FaultKind.NONE_CALL, _WRONG), _is_use(Operation.CALL)),
+    _rule(
+        "TypeError",
+        rf"^argument of type {_T} is not (iterable|a container)",
+        (FaultKind.NONE_ITERATION, _WRONG),
+        _is_use(Operation.CONTAINS),
+    ),
+    _rule(
+        "TypeError",
+        rf"^cannot unpack non-iterable {_T} object",
+        (FaultKind.NONE_UNPACK, _WRONG),
+        _is_use(Operation.UNPACK, Operation.ITERATE),
+    ),
+    _rule(
+        "TypeError",
+        rf"^{_T} object is not (iterable|an iterator|reversible)",
+        (FaultKind.NONE_ITERATION, _WRONG),
+        lambda use, _: use.operation in _ITERATING,
+    ),
+    _rule(
+        "TypeError",
+        r"^unsupported operand type\(s\) for (?P<op>[^:]+): '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'",
+        (FaultKind.NONE_OPERATOR, _WRONG),
+        _is_operand,
+    ),
+    _rule(
+        "TypeError",
+        r"^'(?P<op>[<>=!]+)' not supported between instances of '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'",
+        (FaultKind.NONE_OPERATOR, _WRONG),
+        _is_compared,
+    ),
+    _rule(
+        "TypeError",
+        rf"^bad operand type for unary \S+: {_T}",
+        (FaultKind.NONE_OPERATOR, _WRONG),
+        _is_use(Operation.OPERAND),
+    ),
+    _rule("TypeError", rf"^object of type {_T} has no len", (FaultKind.NONE_ARGUMENT, _WRONG), _is_argument_of("len")),
+    _rule(
+        "TypeError",
+        r"^(can only concatenate|must be) \w+,? \(?not \"?(?P<type>[\w.]+)",
+        (FaultKind.NONE_OPERATOR, _WRONG),
+        _is_concatenated,
+    ),
+    _rule(
+        "TypeError",
+        rf"(argument|Value) after \* must be an iterable, not {_T}",
+        (FaultKind.NONE_ARGUMENT, _WRONG),
+        _is_use(Operation.STAR),
+    ),
+    _rule(
+        "TypeError",
+        rf"(argument after \*\* must be a mapping, not {_T})",
+        (FaultKind.NONE_ARGUMENT, _WRONG),
+        _is_use(Operation.DOUBLE_STAR),
+    ),
+    _rule(
+        "TypeError",
+        rf"^{_T} object is not a mapping",
+        (FaultKind.NONE_ARGUMENT, _WRONG),
+        _is_use(Operation.DOUBLE_STAR),
+    ),
+    _rule(
+        "TypeError",
+        rf"^'async for' requires an object with __aiter__ method, got {_T}",
+        (FaultKind.NONE_ITERATION, _WRONG),
+        _is_use(Operation.ASYNC_ITERATE),
+    ),
+    _rule(
+        "TypeError",
+        rf"^{_T} object does not support the (asynchronous )?context manager protocol",
+        (FaultKind.NONE_CONTEXT, _WRONG),
+        _is_use(Operation.CONTEXT),
+    ),
+    _rule(
+        "TypeError",
+        rf"(object {_T} can't be used in 'await' expression)",
+        (FaultKind.NONE_AWAIT, _WRONG),
+        _is_use(Operation.AWAIT),
+    ),
+    _rule("TypeError", rf"^{_T} object can't be awaited", (FaultKind.NONE_AWAIT, _WRONG), _is_use(Operation.AWAIT)),
+    _rule(
+        "TypeError",
+        rf"^unsupported format string passed to {_T}\.__format__",
+        (FaultKind.NONE_ARGUMENT, _WRONG),
+        lambda use, _: use.operation is Operation.FORMAT or use.name == "format" or use.name.endswith(".format"),
+    ),
+    _rule(
+        "TypeError",
+        rf"indices must be integers(?: or slices)?, not {_T}",
+        (FaultKind.NONE_ARGUMENT, _WRONG),
+        _is_use(Operation.INDEX, Operation.SUBSCRIPT),
+    ),
+    _rule(
+        "TypeError",
+        r"\b(?P<type>NoneType)\b",
+        (FaultKind.NONE_ARGUMENT, FaultKind.NONE_ARGUMENT),
+        _is_use(
+            Operation.ARGUMENT, Operation.OPERAND, Operation.INDEX, Operation.STAR, Operation.ITERATE, Operation.FORMAT
+        ),
+        is_generic=True,
+    ),
+    _rule("KeyError", r"", (FaultKind.MISSING_KEY, FaultKind.MISSING_KEY), _is_lookup),
+    _rule("IndexError", r"", (FaultKind.INDEX_RANGE, FaultKind.INDEX_RANGE), _is_lookup),
+    _rule(
+        "UnboundLocalError NameError",
+        r"variable '(\w+)'",
+        (FaultKind.UNBOUND_LOCAL, FaultKind.UNBOUND_LOCAL),
+        _is_named,
+    ),
+    _rule("NameError", r"name '(\w+)' is not defined", (FaultKind.UNDEFINED_NAME, FaultKind.UNDEFINED_NAME), _is_named),
+    _rule("ZeroDivisionError", r"", (FaultKind.ZERO_DIVISION, FaultKind.ZERO_DIVISION), _is_divisor),
+    _rule(
+        "ValueError",
+        r"(not enough|too many|need more than \d+) values? to unpack",
+        (FaultKind.UNPACK_COUNT, FaultKind.UNPACK_COUNT),
+        _is_use(Operation.UNPACK, Operation.ITERATE),
+    ),
+    _rule(
+        "TypeError",
+        rf"(?:not|got) (?:type )?{_T}",
+        (_WRONG, _WRONG),
+        _is_use(Operation.ARGUMENT, Operation.OPERAND),
+        is_generic=True,
+    ),
+)
