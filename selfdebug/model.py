@@ -231,13 +231,16 @@ class FaultKind(StrEnum):
 class Receiver:
     """An expression that may have raised: the dereference and the expression that is dereferenced.
 
-    `evidence` says how it was found: `columns`, `message`, `value`, `only-candidate`.
+    `evidence` says how it was found: `columns`, `message`, `value`, `only-candidate`. `operation` and `name` say how the
+    receiver is used (`attribute` `lower`, `operand` `+`, `iterate` `for`; see `codemods.selfdebug.dereferences`).
     """
 
     expression: Span
     receiver: Span
     code: str
     evidence: str
+    operation: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

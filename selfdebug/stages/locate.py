@@ -91,7 +91,8 @@ def _statements_at(source: Source, frame: Frame) -> Iterator[ast.stmt]:
 
 
 def _first_line(node: ast.stmt) -> int:
-    return min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(item.lineno for item in decorators)])
 
 
 def _last_own_line(node: ast.stmt) -> int:
@@ -155,7 +156,7 @@ def _in_order(accepted: list[Dereference], found: tuple[Dereference, ...], span:
         if (expression, receiver) not in seen:
             seen.add((expression, receiver))
             evidence = "columns" if is_exact else "only-candidate" if len(accepted) == 1 else "message"
-            yield Receiver(expression, receiver, code, evidence)
+            yield Receiver(expression, receiver, code, evidence, use.operation.value, use.name)
 
 
 def _container(use: Dereference, found: tuple[Dereference, ...]) -> tuple[Span, Span, str]:
