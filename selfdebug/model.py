@@ -231,8 +231,8 @@ class FaultKind(StrEnum):
 class Receiver:
     """An expression that may have raised: the dereference and the expression that is dereferenced.
 
-    `evidence` says how it was found: `columns`, `message`, `value`, `only-candidate`. `operation` and `name` say how the
-    receiver is used (`attribute` `lower`, `operand` `+`, `iterate` `for`; see `codemods.selfdebug.dereferences`).
+    `evidence` says how it was found: `columns`, `message`, `value`, `only-candidate`. `operation` and `name` say how
+    the receiver is used (`attribute` `lower`, `operand` `+`, `iterate` `for`: `codemods.selfdebug.dereferences`).
     """
 
     expression: Span
@@ -264,6 +264,7 @@ class Observation:
     """
 
     node_id: str | None
+    file: str
     expression: str
     span: Span
     value: Value

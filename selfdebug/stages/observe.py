@@ -1,0 +1,114 @@
+"""Look at the running program: probes go in, the tests run again from memory, and what was seen is put in order.
+
+No file is touched: the probed sources are served to the tests' interpreter, so removing a probe is forgetting it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from codemods.selfdebug.base import RefusedError, TargetNotFoundError
+from codemods.selfdebug.probe import Probed, probe
+from selfdebug.model import Caught, FaultLocation, Observation, Place, ProbeCatch, ProbeHit, PytestRun, Receiver
+
+Runner = Callable[[Mapping[str, bytes]], PytestRun]
+"""Runs the failing tests with these sources in place of the files of those names, recording probes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one probed run showed. `refused` names the locations that could not be probed, each with its reason."""
+
+    run: PytestRun
+    observations: tuple[Observation, ...]
+    caught: tuple[Caught, ...]
+    refused: tuple[str, ...] = ()
+
+
+def observe(locations: Sequence[FaultLocation], sources: Mapping[str, bytes], run: Runner) -> Observed:
+    """Probe the statements of `locations` in `sources` (bytes by file) and run the tests once."""
+    probed, refused = dict(sources), []
+    probes: list[tuple[FaultLocation, Probed]] = []
+    # Bottom-up, so that the lines a probe adds do not move the statements that are still to be probed.
+    for location in sorted(locations, key=lambda found: (found.file, -found.statement.start_line)):
+        first_id = 1 + sum(1 + len(done.expressions) for _, done in probes)
+        try:
+            done = probe(probed[location.file], location.statement, first_id)
+        except (RefusedError, TargetNotFoundError) as error:
+            refused.append(f"{location.file}:{location.line} is not probed: {error}")
+            continue
+        probes.append((location, done))
+        probed[location.file] = done.source
+    touched = {location.file for location, _ in probes}
+    seen = run({file: data for file, data in probed.items() if file in touched})
+    return Observed(seen, _observations(probes, seen), _caught(probes, seen), tuple(refused))
+
+
+def with_observed_first(location: FaultLocation, observations: Sequence[Observation]) -> FaultLocation:
+    """The location with its receivers ordered by what they held when the statement raised.
+
+    A receiver that is known to have held something else than None is dropped for a fault about None, unless that would
+    leave none at all.
+    """
+    if not location.kind.is_none:
+        return location
+    bad, unknown = [], []
+    for receiver in location.receivers:
+        values = [seen.value for seen in observations if seen.in_failure and _is_of(seen, location.file, receiver)]
+        if any(value.is_none for value in values):
+            bad.append(replace(receiver, evidence="value"))
+        elif not values:
+            unknown.append(receiver)
+    return replace(location, receivers=tuple(bad + unknown) or location.receivers)
+
+
+def _is_of(seen: Observation, file: str, receiver: Receiver) -> bool:
+    return seen.file == file and seen.span == receiver.receiver
+
+
+def _observations(probes: list[tuple[FaultLocation, Probed]], run: PytestRun) -> tuple[Observation, ...]:
+    found: list[Observation] = []
+    for location, done in probes:
+        expressions = {expression.id: expression for expression in done.expressions}
+        hits = [hit for hit in run.hits if hit.id in expressions]
+        failing = _in_failure(hits, [catch for catch in run.catches if catch.id == done.id])
+        found.extend(
+            Observation(
+                hit.node_id,
+                location.file,
+                expressions[hit.id].code,
+                expressions[hit.id].span,
+                hit.value,
+                hit.sequence,
+                hit.sequence in failing,
+            )
+            for hit in hits
+        )
+    return tuple(sorted(found, key=lambda observation: observation.sequence))
+
+
+def _in_failure(hits: Sequence[ProbeHit], catches: Sequence[ProbeCatch]) -> frozenset[int]:
+    """The sequence numbers of the hits that belong to an evaluation that raised.
+
+    One evaluation of a statement meets each expression once, so going back from the exception the evaluation ends
+    where an expression comes up a second time (in a comprehension: at the element that raised).
+    """
+    failing: set[int] = set()
+    for catch in catches:
+        met: set[int] = set()
+        for hit in reversed([hit for hit in hits if hit.sequence < catch.sequence and hit.node_id == catch.node_id]):
+            if hit.id in met:
+                break
+            met.add(hit.id)
+            failing.add(hit.sequence)
+    return frozenset(failing)
+
+
+def _caught(probes: list[tuple[FaultLocation, Probed]], run: PytestRun) -> tuple[Caught, ...]:
+    places = {done.id: Place(location.file, location.line, location.function) for location, done in probes}
+    return tuple(
+        Caught(catch.node_id, places[catch.id], catch.exception, catch.locals)
+        for catch in run.catches
+        if catch.id in places
+    )

@@ -1,0 +1,230 @@
+"""Which value may stand in for the missing one, each with where the idea comes from.
+
+A default that replaces the receiver must support what is done with it next; one that replaces a result or is returned
+is looked for in the function itself first (its other returns, its annotation), then in what passing runs had at this
+place, then in what the failing test expects. A literal of the test that is not neutral would be the answer written
+into the code: it comes last and is labelled.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from selfdebug.model import FaultLocation, Observation, Receiver
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """Source of an expression, the sentence that says why, and how far it is from being evident (0 is evident)."""
+
+    code: str
+    reason: str
+    cost: int
+
+
+NEUTRAL = ("None", '""', "[]", "{}", "()", "0", "False", "True")
+_BY_TYPE = {
+    "str": '""',
+    "int": "0",
+    "float": "0.0",
+    "complex": "0j",
+    "bool": "False",
+    "bytes": 'b""',
+    "list": "[]",
+    "tuple": "()",
+    "dict": "{}",
+    "OrderedDict": "{}",
+    "defaultdict": "{}",
+    "set": "set()",
+    "frozenset": "frozenset()",
+    "NoneType": "None",
+    "None": "None",
+    "List": "[]",
+    "Sequence": "()",
+    "Iterable": "()",
+    "Tuple": "()",
+    "Dict": "{}",
+    "Mapping": "{}",
+    "Set": "set()",
+}
+_OWN_EVIDENCE, _SEEN, _USE, _EXPECTED, _ANY, _ANSWER = 0, 1, 2, 1, 4, 30
+
+
+def for_receiver(
+    receiver: Receiver, location: FaultLocation, observations: Sequence[Observation], expected: Sequence[str]
+) -> tuple[Default, ...]:
+    """Defaults that can take the receiver's place and support its next use, most evident first."""
+    found: list[Default] = []
+    for seen in observations:
+        is_it = seen.file == location.file and seen.span == receiver.receiver and not seen.in_failure
+        if is_it and seen.value.type in _BY_TYPE and not seen.value.is_none:
+            found.append(Default(_BY_TYPE[seen.value.type], f"{receiver.code} was {seen.value.type} elsewhere", _SEEN))
+    found.extend(Default(code, f"supports {receiver.operation} {receiver.name}", _USE) for code in _for_use(receiver))
+    found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL if code != "None")
+    if receiver.operation == "sort-key":
+        found.insert(0, Default('float("inf")', "sorts last", _USE))
+        found.append(Default('float("-inf")', "sorts first", _USE + 1))
+    supported = [default for default in found if _supports(default.code, receiver)]
+    return _unique(_raised(supported, expected))
+
+
+def for_value(
+    span_code: str, location: FaultLocation, observations: Sequence[Observation], expected: Sequence[str]
+) -> tuple[Default, ...]:
+    """Defaults that can take the place of the result of the guarded expression."""
+    seen_types = {
+        seen.value.type
+        for seen in observations
+        if seen.file == location.file and seen.expression == span_code and not seen.in_failure
+    }
+    found = [Default("None", "neutral", _USE)]
+    found.extend(
+        Default(_BY_TYPE[name], f"{span_code} was {name} elsewhere", _SEEN) for name in seen_types if name in _BY_TYPE
+    )
+    found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL)
+    return _unique(_raised(found, expected))
+
+
+def for_return(function: ast.AST | None, expected: Sequence[str], answers: Sequence[str]) -> tuple[Default, ...]:
+    """Defaults that the function may return early: its other constant returns, its annotation, neutral values."""
+    found: list[Default] = []
+    if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        found.extend(
+            Default(code, f"{function.name} returns {code} elsewhere", _OWN_EVIDENCE)
+            for code in _constant_returns(function)
+        )
+        found.extend(
+            Default(code, f"{function.name} is annotated to return it", _OWN_EVIDENCE)
+            for code in _annotated(function.returns)
+        )
+    found.append(Default("None", "neutral", _USE))
+    found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL)
+    found.extend(Default(code, "a literal of the failing test", _ANSWER) for code in answers)
+    return _unique(_raised(found, expected))
+
+
+def _raised(defaults: Iterable[Default], expected: Sequence[str]) -> Iterator[Default]:
+    """The same defaults, those that the failing test names brought forward."""
+    for default in defaults:
+        if default.code in expected and default.cost > _EXPECTED:
+            yield Default(default.code, f"{default.reason}; the failing test names it", _EXPECTED)
+        else:
+            yield default
+
+
+def _unique(defaults: Iterable[Default]) -> tuple[Default, ...]:
+    best: dict[str, Default] = {}
+    for default in sorted(defaults, key=lambda default: default.cost):
+        best.setdefault(default.code, default)
+    return tuple(best.values())
+
+
+def _constant_returns(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    for node in own_nodes(function):
+        if isinstance(node, ast.Return) and node.value is not None and is_plain(node.value):
+            yield literal(node.value)
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions and classes nested in it."""
+    todo = list(ast.iter_child_nodes(function))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def is_plain(node: ast.expr) -> bool:
+    """Whether the expression is a constant, an empty container or a negative number."""
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return not node.elts
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    return isinstance(node, ast.Constant) and node.value is not Ellipsis
+
+
+def literal(node: ast.expr) -> str:
+    """The source of a plain expression with double quotes, as the project's formatter-neutral spelling."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return '"' + repr(node.value)[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
+    return ast.unparse(node)
+
+
+def _annotated(annotation: ast.expr | None) -> Iterator[str]:
+    if annotation is None:
+        return
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            annotation = ast.parse(annotation.value, mode="eval").body
+        except SyntaxError:
+            return
+    names = list(_alternatives(annotation))
+    if any(name in ("None", "Optional") for name in names):
+        yield "None"
+    for name in names:
+        if name in _BY_TYPE:
+            yield _BY_TYPE[name]
+
+
+def _alternatives(annotation: ast.expr) -> Iterator[str]:
+    if isinstance(annotation, ast.BinOp):
+        yield from _alternatives(annotation.left)
+        yield from _alternatives(annotation.right)
+    elif isinstance(annotation, ast.Subscript):
+        yield from _alternatives(annotation.value)
+        if isinstance(annotation.value, ast.Name) and annotation.value.id in ("Optional", "Union"):
+            for part in ast.walk(annotation.slice):
+                if isinstance(part, ast.Name):
+                    yield part.id
+    elif isinstance(annotation, ast.Name):
+        yield annotation.id
+    elif isinstance(annotation, ast.Attribute):
+        yield annotation.attr
+    elif isinstance(annotation, ast.Constant):
+        yield str(annotation.value)
+
+
+_FOR_OPERATION = {
+    "iterate": ("()", "[]"),
+    "unpack": (),
+    "star": ("()", "[]"),
+    "double-star": ("{}",),
+    "contains": ("()", '""'),
+    "operand": ("0", '""', "[]", "()"),
+    "compare": ("0", '""'),
+    "argument": ('""', "0", "()"),
+    "format": ('""', "0"),
+    "index": ("0",),
+}
+
+
+def _for_use(receiver: Receiver) -> Iterator[str]:
+    yield from _FOR_OPERATION.get(receiver.operation, ())
+    if receiver.operation == "attribute":
+        for code in ('""', "{}", "[]", "()", "0", 'b""', "set()"):
+            if hasattr(ast_value(code), receiver.name):
+                yield code
+
+
+def ast_value(code: str) -> object:
+    """The value of one of this module's neutral literals."""
+    return set() if code == "set()" else frozenset() if code == "frozenset()" else ast.literal_eval(code)
+
+
+def _supports(code: str, receiver: Receiver) -> bool:
+    """Whether the literal can be used as the receiver is; whether the result is right is for the tests to say."""
+    if code.startswith("float("):
+        return receiver.operation in ("sort-key", "compare", "operand")
+    value = ast_value(code)
+    if receiver.operation == "attribute":
+        return hasattr(value, receiver.name)
+    if receiver.operation in ("iterate", "star", "unpack", "contains"):
+        return hasattr(value, "__iter__") and receiver.operation != "unpack"
+    if receiver.operation == "double-star":
+        return isinstance(value, dict)
+    return receiver.operation not in ("subscript", "call", "await", "context", "async-iterate", "name")
