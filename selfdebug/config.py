@@ -21,7 +21,7 @@ class Settings:
     """One run as it was asked for; paths are absolute, `timeout` is seconds for each start of pytest.
 
     `python` is the interpreter of the project under test (None: the active virtual environment, else our own);
-    `log_root` is the project root as a captured log writes it; `node_ids` are the tests to repair (none: all that fail).
+    `log_root` is the project root as a captured log writes it; `node_ids` are the tests to repair (none: all failing).
     """
 
     root: Path
@@ -43,32 +43,32 @@ class Settings:
 # ---------------------------------------------------------------- the values of [tool.selfdebug]
 
 
-class _WrongType(Exception):
+class _WrongTypeError(Exception):
     """A value of the file is of the wrong type or out of range; the text says what is wanted."""
 
 
 def _boolean(value: object, _folder: Path) -> bool:
     if isinstance(value, bool):
         return value
-    raise _WrongType("true or false")
+    raise _WrongTypeError("true or false")
 
 
 def _count(value: object, _folder: Path) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise _WrongType("a whole number of at least 1")
+    raise _WrongTypeError("a whole number of at least 1")
 
 
 def _seconds(value: object, _folder: Path) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
         return float(value)
-    raise _WrongType("a number of seconds above 0")
+    raise _WrongTypeError("a number of seconds above 0")
 
 
 def _path(value: object, folder: Path) -> Path:
     if isinstance(value, str) and value and "\0" not in value:
         return folder / Path(value).expanduser()
-    raise _WrongType("a path, as a string")
+    raise _WrongTypeError("a path, as a string")
 
 
 def _arguments(value: object, _folder: Path) -> tuple[str, ...]:
@@ -78,8 +78,8 @@ def _arguments(value: object, _folder: Path) -> tuple[str, ...]:
         try:
             return tuple(shlex.split(value))
         except ValueError as error:
-            raise _WrongType(f"arguments that a shell could split ({error})") from error
-    raise _WrongType("a list of strings, or one string")
+            raise _WrongTypeError(f"arguments that a shell could split ({error})") from error
+    raise _WrongTypeError("a list of strings, or one string")
 
 
 KEYS: Mapping[str, Callable[[object, Path], Any]] = {
@@ -112,7 +112,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def read_table(file: Path) -> dict[str, Any]:
-    """The `[tool.selfdebug]` table of a TOML file, as keyword arguments of Settings; empty where there is no such table.
+    """The `[tool.selfdebug]` table of a TOML file, as keyword arguments of Settings; empty where there is none.
 
     Raises UsageError, naming key and file, for an unreadable file, an unknown key or a value of the wrong type.
     """
@@ -126,7 +126,7 @@ def read_table(file: Path) -> dict[str, Any]:
             raise _unknown_key(key, file)
         try:
             values[key.replace("-", "_")] = KEYS[key](value, file.parent)
-        except _WrongType as wanted:
+        except _WrongTypeError as wanted:
             raise UsageError(f'"{key}" under [tool.selfdebug] in {file} must be {wanted}, not {value!r}.') from None
     return values
 

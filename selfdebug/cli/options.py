@@ -1,0 +1,136 @@
+"""The options that several commands share, and how the given ones become Settings."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from selfdebug import config
+from selfdebug.config import Settings
+from selfdebug.errors import InputError, UsageError
+from selfdebug.reports import format_names
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _path(**kwargs: Any) -> click.Path:
+    return click.Path(path_type=Path, **kwargs)
+
+
+def _stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+log_argument = click.argument("log", required=False, metavar="[LOG]")
+json_option = click.option("--json", "as_json", is_flag=True, help="Write one JSON document to standard output.")
+format_option = click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(format_names()),
+    default="text",
+    show_default=True,
+    help="What to write to standard output.",
+)
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour the text; NO_COLOR and FORCE_COLOR are honoured under auto.",
+)
+project_options = _stack(
+    click.option(
+        "--root",
+        type=_path(),
+        metavar="DIR",
+        help="The project. Default: the nearest folder upwards with a pyproject.toml, setup.cfg, setup.py or .git.",
+    ),
+    click.option(
+        "--config", type=_path(), metavar="FILE", help="A TOML file with [tool.selfdebug]. Default: pyproject.toml."
+    ),
+)
+pytest_options = _stack(
+    click.option(
+        "--module",
+        "node_ids",
+        multiple=True,
+        metavar="NODEID",
+        help="A test, file or folder to repair, as pytest names it; repeatable. Default: all that fail.",
+    ),
+    click.option(
+        "--python",
+        type=_path(),
+        metavar="PATH",
+        help="The interpreter of the project under test. Default: the active virtual environment, else our own.",
+    ),
+    click.option(
+        "--pytest-args", metavar="ARGS", help='More arguments for every pytest run, in one string: "-k cart".'
+    ),
+    click.option(
+        "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each pytest run [600]."
+    ),
+    click.option("--log-root", metavar="PATH", help="The project root as the log writes it, on whatever machine."),
+)
+repair_options = _stack(
+    click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="Turns of the repair loop [4]."),
+    click.option(
+        "--max-candidates", type=click.IntRange(min=1), metavar="N", help="Candidates to judge in a turn [200]."
+    ),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Trials at the same time [1]."),
+    click.option("--dry-run", is_flag=True, default=None, help="Show the diff and write nothing."),
+    click.option(
+        "--keep-partial",
+        is_flag=True,
+        default=None,
+        help="Keep fixes that helped one test, also when others still fail.",
+    ),
+    click.option("--include-tests", is_flag=True, default=None, help="Allow patches to test files and conftest.py."),
+    click.option(
+        "--backup-dir",
+        type=_path(),
+        metavar="DIR",
+        help="Where backup copies go outside git. Default: a folder of the system's temporary folder.",
+    ),
+    click.option("--session", metavar="NAME", help="The conversation or caller that this run belongs to."),
+)
+
+
+def settings(root: Path | None, config_file: Path | None, given: dict[str, Any]) -> Settings:
+    """Options as click parsed them, over `[tool.selfdebug]`, as Settings; relative paths count from here."""
+    options = dict(given)
+    options["node_ids"] = tuple(given.get("node_ids") or ())
+    if given.get("pytest_args") is not None:
+        try:
+            options["pytest_args"] = tuple(shlex.split(given["pytest_args"]))
+        except ValueError as error:
+            raise UsageError(f"--pytest-args cannot be split into arguments: {error}.") from error
+    for name in ("python", "backup_dir"):
+        if given.get(name) is not None:
+            options[name] = given[name].expanduser().absolute()
+    return config.load(root, config_file, options)
+
+
+def read_log(log: str | None) -> bytes | None:
+    """The captured output that LOG names: a file, `-` for standard input, None when no log was given.
+
+    Raises InputError with the system's reason when it cannot be read.
+    """
+    if log is None:
+        return None
+    if log == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(log).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"Cannot read the log {log}: {reason}.") from error

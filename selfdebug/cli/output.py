@@ -1,0 +1,91 @@
+"""What leaves the process: documents on standard output, sentences on standard error, quiet when a pipe closes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from selfdebug.errors import ExitCode, SelfdebugError
+from selfdebug.terminal import plain
+
+
+def write(data: bytes | str) -> None:
+    """Write to standard output; a reader that went away is no error, the rest is dropped.
+
+    Raises SelfdebugError when the output cannot be written for another reason (a full disk).
+    """
+    try:
+        if isinstance(data, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+        else:
+            sys.stdout.write(_encodable(data, sys.stdout))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop(sys.stdout)
+    except OSError as error:
+        _drop(sys.stdout)
+        raise SelfdebugError(f"Cannot write to standard output: {error.strerror or error}.") from error
+
+
+def say(sentence: str) -> None:
+    """Write one line for a person to standard error; control characters of untrusted text are made visible."""
+    try:
+        sys.stderr.write(_encodable(plain(sentence) + "\n", sys.stderr))
+        sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)  # nobody can be told, and the exit code still says how it ended
+
+
+def close() -> None:
+    """Flush both streams, so that a pipe closed early does not make the interpreter complain while it shuts down."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            _drop(stream)
+
+
+def fail(arguments: Sequence[str], code: ExitCode, reason: str, sentence: str) -> int:
+    """Say why a command ended early, as one sentence and, under a machine format, also as one document of it."""
+    say(f"selfdebug: {sentence}")
+    chosen = machine_format(arguments)
+    if chosen is not None:
+        from selfdebug.reports import failed_run, render
+
+        try:
+            write(render(chosen, failed_run(int(code), reason, sentence)))
+        except SelfdebugError as error:
+            say(f"selfdebug: {error}")
+    return int(code)
+
+
+def machine_format(arguments: Sequence[str]) -> str | None:
+    """The document format that a command line asks for, read from its words: it may be too broken to be parsed."""
+    from selfdebug.reports import format_names
+
+    chosen = None
+    words = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--json":
+            chosen = "json"
+        elif word == "--format":
+            chosen = following
+        elif word.startswith("--format="):
+            chosen = word.removeprefix("--format=")
+    return chosen if chosen in format_names() and chosen != "text" else None
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """The text with what the stream's encoding lacks written as escapes: a C locale must not end in an error."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _drop(stream: TextIO) -> None:
+    """Send what is still buffered, and all that follows, to nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

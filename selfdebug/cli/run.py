@@ -1,0 +1,60 @@
+"""`selfdebug run`: the whole way from a failing test to a kept patch or an exact roll back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from selfdebug.cli import options, output
+from selfdebug.config import Settings
+from selfdebug.model import Repair
+from selfdebug.reports import evidence, render
+from selfdebug.reports.base import View
+from selfdebug.terminal import ColorChoice, progress, wants_color, width
+
+
+@click.command()
+@options.log_argument
+@options.project_options
+@options.pytest_options
+@options.repair_options
+@options.json_option
+@options.format_option
+@options.color_option
+def run(
+    log: str | None, root: Path | None, config: Path | None, as_json: bool, format_name: str, color: str, **given: Any
+) -> int:
+    """Find what makes the tests fail, guard it, and keep the patch that makes them pass.
+
+    LOG is a file of captured pytest output, or - for standard input; without it pytest is run first. A log is taken
+    as a hint: the tests that it names are run again before anything is changed.
+    """
+    settings = options.settings(root, config, given)
+    repaired = repaired_with_progress(settings, options.read_log(log))
+    show(repaired, "json" if as_json else format_name, view(color))
+    return repaired.exit_code
+
+
+def repaired_with_progress(settings: Settings, log: bytes | None) -> Repair:
+    """Run the repair loop and show on standard error how far it is."""
+    from selfdebug.repair import repair
+
+    with progress(sys.stderr) as show_event:
+        return repair(settings, log, show_event)
+
+
+def show(repaired: Repair, format_name: str, how: View) -> None:
+    """Write the report to standard output; beside a document for a program, say the rest on standard error."""
+    if format_name != "text":
+        for line in evidence.probe_lines(repaired):
+            output.say(line)
+        output.say(repaired.sentence)
+    output.write(render(format_name, repaired, how))
+
+
+def view(color: str, can_undo: bool = True) -> View:
+    """How the person at standard output looks at a report."""
+    return View(color=wants_color(ColorChoice(color), sys.stdout), width=width(), can_undo=can_undo)

@@ -1,0 +1,104 @@
+"""What several formats tell in the same words: the probe lines, the places, the counts, the guards that were kept."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+
+from selfdebug.model import Attempt, Caught, Failure, FaultLocation, Frame, Patch, Receiver, Repair, Value
+from selfdebug.reports.diffs import unified
+from selfdebug.terminal import one_line
+
+
+def decoded(source: bytes) -> str:
+    """The text of a Python file in the encoding that it declares (PEP 263), UTF-8 where that cannot be read."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        return source.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return source.decode("utf-8", "replace")
+
+
+def whole_diff(repair: Repair) -> bytes:
+    """The diff of all files of the run, in the order in which they were patched."""
+    return b"".join(unified(file, before, after) for file, before, after in repair.diffs)
+
+
+def readable_diff(repair: Repair) -> str:
+    """The diff as text: each file in its own encoding, so that what a person reads is what the editor shows."""
+    parts = []
+    for file, before, after in repair.diffs:
+        diff = unified(file, before, after)
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)
+            parts.append(diff.decode(encoding))
+        except (SyntaxError, UnicodeDecodeError, LookupError):
+            parts.append(diff.decode("utf-8", "replace"))
+    return "".join(parts)
+
+
+def shown_value(value: Value) -> str:
+    """The repr on one line, marked where the recorder cut or hid it."""
+    return one_line(value.repr) + (" [cut]" if value.truncated else "") + (" [redacted]" if value.redacted else "")
+
+
+def probe_lines(repair: Repair) -> Iterator[str]:
+    """What the probes caught, as `DBG-PROBE` and `DBG-CAUGHT` lines, each caught exception once."""
+    seen = set()
+    for attempt in repair.attempts:
+        for caught in attempt.diagnosis.caught:
+            lines = tuple(lines_of(caught))
+            if lines not in seen:
+                seen.add(lines)
+                yield from lines
+
+
+def lines_of(caught: Caught) -> Iterator[str]:
+    """The two log lines of one exception that left a probed statement."""
+    names = ", ".join(f"{name!r}: {one_line(value.repr)}" for name, value in caught.locals)
+    line = caught.place.line
+    yield f"DBG-PROBE frame={one_line(caught.place.function or '<module>')} line={line} locals={{{names}}}"
+    yield f"DBG-CAUGHT {caught.exception.short_type} line={line} error={one_line(caught.exception.message)}"
+
+
+def kept(repair: Repair) -> Iterator[tuple[Attempt, Patch]]:
+    """The attempts whose patch was kept for the next turn, with that patch."""
+    for attempt in repair.attempts:
+        if attempt.kept is not None:
+            yield attempt, attempt.kept
+
+
+def crash_frame(failure: Failure) -> Frame | None:
+    """The frame that a report names for a failure: the deepest outside the tests, else the deepest in the project."""
+    return failure.deepest_source or failure.deepest
+
+
+def first_receiver(location: FaultLocation) -> Receiver | None:
+    """The most likely receiver of a fault location."""
+    return location.receivers[0] if location.receivers else None
+
+
+def trial_counts(repair: Repair) -> str:
+    """How the candidates were judged: `7 candidates judged: 5 ineffective, 1 regressed, 1 plausible`."""
+    verdicts = Counter(trial.verdict.value for attempt in repair.attempts for trial in attempt.trials)
+    if not verdicts:
+        return "No candidate was judged."
+    total = sum(verdicts.values())
+    each = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    return f"{total} candidate{'s' if total != 1 else ''} judged: {each}."
+
+
+def guard_sentence(patch: Patch) -> str:
+    """What a patch does, in one sentence: guard, receiver, default and why it was chosen."""
+    candidate = patch.candidate
+    default = f", default {one_line(candidate.default)}" if candidate.default is not None else ""
+    source = f" (from {one_line(candidate.default_source)})" if default and candidate.default_source else ""
+    reason = f": {one_line(candidate.reason)}" if candidate.reason else ""
+    return f"{candidate.guard} on {one_line(candidate.receiver_code)}{default}{source}{reason}"
+
+
+def origin_value(value: str) -> str:
+    """The value of a link on one line."""
+    return one_line(value)

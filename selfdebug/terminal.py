@@ -1,0 +1,203 @@
+"""What a person sees: harmless text, colour where it is wanted, and progress that suits a terminal or a log file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import util
+from typing import Protocol, TextIO
+
+LOG_INTERVAL = 15.0
+"""Seconds between two plain progress lines of one stage, where standard error is no terminal."""
+
+_CLEAR_LINE = "\r\x1b[2K"
+_BIDI = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+_SEPARATORS = {0x85, 0x2028, 0x2029}
+
+
+class Event(Protocol):
+    """A step of the work, as the repair loop reports it (`model.Progress`)."""
+
+    @property
+    def stage(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def done(self) -> int | None: ...
+    @property
+    def total(self) -> int | None: ...
+
+
+class ColorChoice(StrEnum):
+    """The values of `--color`."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Tone(StrEnum):
+    """What a piece of text means; the value is its SGR parameter."""
+
+    GOOD = "32"
+    BAD = "31"
+    WARNING = "33"
+    PLACE = "36"
+    STRONG = "1"
+    FAINT = "2"
+
+
+# ---------------------------------------------------------------- harmless text
+
+
+def _is_harmless(character: str) -> bool:
+    code = ord(character)
+    if code < 0x20:
+        return character in "\n\t"
+    return not (0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code in _BIDI or code in _SEPARATORS)
+
+
+def plain(text: str) -> str:
+    """The text with terminal escapes, control and direction characters and lone surrogates written as `\\xNN`.
+
+    Names, messages and source lines come from the project and from logs: none of them may move the cursor, change the
+    window title or hide what it says. Line feeds and tabs stay; the CR of a CRLF line end goes.
+    """
+    text = text.replace("\r\n", "\n")
+    if all(map(_is_harmless, text)):
+        return text
+    return "".join(
+        character if _is_harmless(character) else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in text
+    )
+
+
+def one_line(text: str) -> str:
+    """The text as `plain` gives it, with its line feeds and tabs as escapes too."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+# ---------------------------------------------------------------- colour
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """Colours text, or leaves it as it is; what it is given is made harmless first."""
+
+    enabled: bool
+
+    def __call__(self, text: str, *tones: Tone) -> str:
+        """The harmless text in the given tones."""
+        text = plain(text)
+        if not self.enabled or not tones or not text:
+            return text
+        return f"\x1b[{';'.join(tones)}m{text}\x1b[0m"
+
+
+def wants_color(choice: ColorChoice, stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether to colour what goes to `stream`: the option, then NO_COLOR, FORCE_COLOR, then whether it is a terminal.
+
+    NO_COLOR counts when it is not empty (no-color.org), FORCE_COLOR when it is neither empty nor `0`.
+    """
+    if choice is not ColorChoice.AUTO:
+        return choice is ColorChoice.ALWAYS
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return is_terminal(stream, environ)
+
+
+def is_terminal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a person reads `stream` on a terminal that understands escapes."""
+    return stream.isatty() and environ.get("TERM", "") not in ("", "dumb")
+
+
+def width() -> int:
+    """The columns to write into: those of the terminal, at most 100, 80 where there is none."""
+    return max(40, min(100, shutil.get_terminal_size((80, 24)).columns))
+
+
+# ---------------------------------------------------------------- progress
+
+
+@contextmanager
+def progress(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Iterator[Callable[[Event], None]]:
+    """What to call with each event while the work goes on; the display is gone when the block ends.
+
+    A terminal gets one line that is rewritten (by rich where it is installed), anything else a plain line at each new
+    stage and then every LOG_INTERVAL seconds.
+    """
+    if not is_terminal(stream, environ):
+        yield _LogLines(stream).show
+    elif util.find_spec("rich") is not None:
+        with _rich_status(stream) as show:
+            yield show
+    else:
+        line = _TerminalLine(stream)
+        try:
+            yield line.show
+        finally:
+            line.clear()
+
+
+def sentence_of(event: Event) -> str:
+    """One event as a line of text: `try 3/40: guard early-return at cart.py:12`."""
+    count = "" if event.done is None else f" {event.done}" if event.total is None else f" {event.done}/{event.total}"
+    return one_line(f"{event.stage}{count}: {event.message}")
+
+
+class _LogLines:
+    """Progress for a log file: lines that stay, few enough to be read."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._stage: str | None = None
+        self._written = 0.0
+
+    def show(self, event: Event) -> None:
+        now = self._clock()
+        if event.stage == self._stage and now - self._written < LOG_INTERVAL:
+            return
+        self._stage, self._written = event.stage, now
+        _write(self._stream, f"selfdebug: {sentence_of(event)}\n")
+
+
+class _TerminalLine:
+    """Progress for a terminal without rich: one line, rewritten in place and cut to the width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event) -> None:
+        columns = shutil.get_terminal_size((80, 24)).columns
+        _write(self._stream, _CLEAR_LINE + sentence_of(event)[: max(1, columns - 1)])
+
+    def clear(self) -> None:
+        _write(self._stream, _CLEAR_LINE)
+
+
+@contextmanager
+def _rich_status(stream: TextIO) -> Iterator[Callable[[Event], None]]:
+    from rich.console import Console
+    from rich.text import Text
+
+    status = Console(file=stream).status(Text("starting"))
+    with status:
+        yield lambda event: status.update(Text(sentence_of(event), overflow="ellipsis", no_wrap=True))
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Progress is a courtesy: a closed pipe or a full disk must not end the run that it tells about."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except (OSError, ValueError):
+        return
