@@ -1,0 +1,78 @@
+"""Put what was read, located, observed and traced together: the diagnosis, with one sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from selfdebug.model import (
+    Caught,
+    Diagnosis,
+    Failure,
+    FaultKind,
+    FaultLocation,
+    Link,
+    Observation,
+    Receiver,
+)
+
+_WHAT = {
+    FaultKind.NONE_ATTRIBUTE: "has no attribute {name}",
+    FaultKind.NONE_SUBSCRIPT: "cannot be subscripted",
+    FaultKind.NONE_CALL: "cannot be called",
+    FaultKind.NONE_ITERATION: "cannot be iterated over",
+    FaultKind.NONE_UNPACK: "cannot be unpacked",
+    FaultKind.NONE_OPERATOR: "does not support {name}",
+    FaultKind.NONE_ARGUMENT: "is not accepted by {name}",
+    FaultKind.NONE_CONTEXT: "is no context manager",
+    FaultKind.NONE_AWAIT: "cannot be awaited",
+}
+
+
+def diagnose(
+    failure: Failure,
+    location: FaultLocation,
+    observations: Sequence[Observation],
+    caught: Sequence[Caught],
+    origin: Sequence[Link],
+) -> Diagnosis:
+    """The diagnosis; its sentence claims no more than was seen."""
+    sentence = _sentence(failure, location, observations)
+    return Diagnosis(failure, location, tuple(observations), tuple(caught), tuple(origin), sentence)
+
+
+def _sentence(failure: Failure, location: FaultLocation, observations: Sequence[Observation]) -> str:
+    where = f"{location.file}:{location.line}" + (f" in {location.function}" if location.function else "")
+    raised = f"{failure.exception.short_type} at {where}"
+    if location.kind is FaultKind.DELIBERATE_RAISE:
+        return f"{raised}: the statement raises it on purpose."
+    if not location.receivers:
+        return f"{raised}: {failure.exception.message or 'no message'}"
+    receiver = location.receivers[0]
+    if not location.kind.is_none:
+        return f"{raised}: {_other(failure, location, receiver)}"
+    was = "was None" if _was_seen(receiver, location, observations) else "was probably None (not observed)"
+    what = _WHAT[location.kind].format(name=receiver.name)
+    return f"{raised}: {receiver.code} {was}, and None {what}."
+
+
+def _was_seen(receiver: Receiver, location: FaultLocation, observations: Sequence[Observation]) -> bool:
+    return receiver.evidence == "value" or any(
+        seen.in_failure and seen.value.is_none and seen.file == location.file and seen.span == receiver.receiver
+        for seen in observations
+    )
+
+
+def _other(failure: Failure, location: FaultLocation, receiver: Receiver) -> str:
+    match location.kind:
+        case FaultKind.MISSING_KEY:
+            return f"{receiver.code} has no key {failure.exception.key or failure.exception.message}."
+        case FaultKind.INDEX_RANGE:
+            return f"{receiver.code} is shorter than its index {receiver.name} needs."
+        case FaultKind.UNBOUND_LOCAL:
+            return f"{receiver.code} had no value on this path."
+        case FaultKind.UNDEFINED_NAME:
+            return f"no {receiver.code} is defined or imported here."
+        case FaultKind.ZERO_DIVISION:
+            return f"{receiver.code} was zero."
+        case _:
+            return f"{receiver.code}: {failure.exception.message}"
