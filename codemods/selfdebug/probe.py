@@ -1,0 +1,323 @@
+"""Probe and RemoveProbes: record what a failing statement saw, without changing what it does, and take that out again.
+
+The statement is put into a `try` whose handler records the exception and the local names and raises it again, and a
+recorder call goes around each evaluated expression. Both are pure insertions of ASCII text: no byte of the statement
+is replaced, so continuation lines, multi-line strings and comments stay as they are, and `remove` has only to delete
+what was inserted.
+
+    try:
+        <statement, each expression E in it written as __selfdebug_probe__(ID, E)>
+    except BaseException:
+        __selfdebug_caught__(ID)
+        raise
+
+`__selfdebug_probe__(id, value)` has to return `value`, `__selfdebug_caught__(id)` finds the exception in
+`sys.exc_info()`; whoever runs the file puts both into `builtins`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tokenize
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import libcst as cst
+
+from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
+from codemods.selfdebug.recorded import Recordable, recordable
+from codemods.selfdebug.source import Source, Unit
+from codemods.selfdebug.spans import Span, split_lines, text_at
+
+RECORDER = "__selfdebug_probe__"
+CATCHER = "__selfdebug_caught__"
+
+_TRY = re.compile(r"([ \t]*)try:\r?\n?")
+_EXCEPT = re.compile(r"[ \t]*except BaseException:\r?\n?")
+_CAUGHT = re.compile(rf"([ \t]*){CATCHER}\([0-9]+\)\r?\n?")
+_RAISE = re.compile(r"[ \t]*raise(\r?\n?)")
+_CALL_START = re.compile(rf"{RECORDER}\([0-9]+, ")
+_LAYOUT = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
+_INERT = (cst.Pass, cst.Break, cst.Continue, cst.Global, cst.Nonlocal, cst.TypeAlias)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedExpression:
+    """A recorded expression: the number its recorder call carries, its place in the unprobed file, its source."""
+
+    id: int
+    span: Span
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A file with a probe in it.
+
+    `id` is the probe's own number, `expressions` are in order of evaluation as far as that can be told, `statement` is
+    the place of the wrapped statement in the unprobed file; in `source` its lines stand one line lower.
+    """
+
+    source: bytes
+    id: int
+    expressions: tuple[ProbedExpression, ...]
+    statement: Span
+
+
+def probe(source: bytes, at: int | Span, first_id: int = 1) -> Probed:
+    """Put a probe around the statement at the 1-based line `at`, or around the one that contains the span `at`.
+
+    The probe takes the number `first_id`, its expressions those that follow. Wrapped is the smallest statement with
+    lines of its own: statements that share a line go together, an `elif` line takes its whole `if`. The AssertionError
+    of an `assert` that pytest rewrites (those of test files) shows the recorder calls in its message; nothing else of
+    what the program does changes.
+
+    Raises TargetNotFoundError when no statement stands there and RefusedError, with the reason, where a probe could
+    change what the program means.
+    """
+    parsed = Source.parse(source)
+    within = _whole_line(parsed, at) if isinstance(at, int) else at
+    unit = parsed.unit_at(_start_of_code(parsed, within))
+    lines = split_lines(unit.text)
+    logical = logical_lines(lines)
+    if not any(line.covers(within.start_line - unit.first_line) for line in logical):
+        raise TargetNotFoundError(f"no statement at line {within.start_line}")
+    _refuse_declarations(unit)
+    found = list(recordable(unit, within))
+    step = _step(parsed, lines, logical)
+    indented = [_Insertion(line.first, line.column, (1,), step) for line in logical]
+    calls = _recorder_calls(unit, found, first_id + 1)
+    text = _in_try(_inserted(lines, [*indented, *calls]), step, first_id, parsed.newline)
+    edit = Edit(
+        parsed.byte_offset(unit.first_line), parsed.byte_offset(unit.last_line + 1), text.encode(parsed.encoding)
+    )
+    probed = edit.apply_to(source)
+    _verify(parsed, unit, text, probed)
+    expressions = tuple(
+        ProbedExpression(number, entry.expression, text_at(parsed.lines, entry.expression))
+        for number, entry in enumerate(found, first_id + 1)
+    )
+    return Probed(probed, first_id, expressions, _statement(unit, logical[0]))
+
+
+def remove(source: bytes) -> bytes:
+    """Take out every probe, and give back the bytes from before it was put in.
+
+    A file without probes comes back as it is. Raises RefusedError when the file does not parse or the lines that the
+    probe inserted were edited since.
+    """
+    while CATCHER.encode() in source:
+        parsed = Source.parse(source)
+        probe_block = next((node for node in ast.walk(parsed.tree) if _is_probe(node)), None)
+        if probe_block is None:
+            break
+        source = _without(parsed, probe_block)
+    return source
+
+
+# ---------------------------------------------------------------- where
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalLine:
+    """The tokens up to one NEWLINE: 0-based physical lines, and the column where the first token starts."""
+
+    first: int
+    column: int
+    last: int
+
+    def covers(self, line: int) -> bool:
+        """Whether the 0-based `line` is one of its physical lines."""
+        return self.first <= line <= self.last
+
+
+def logical_lines(lines: list[str]) -> list[LogicalLine]:
+    """The logical lines in whole physical `lines` that parse; blank and comment lines between them belong to none."""
+    readline = iter([_split_end(line)[0] + "\n" for line in lines]).__next__
+    found: list[LogicalLine] = []
+    start: tuple[int, int] | None = None
+    for token in tokenize.generate_tokens(readline):
+        if token.type == tokenize.NEWLINE and start is not None:
+            found.append(LogicalLine(start[0] - 1, start[1], token.start[0] - 1))
+            start = None
+        elif start is None and token.type not in _LAYOUT:
+            start = token.start
+    return found
+
+
+def _whole_line(source: Source, line: int) -> Span:
+    if not 1 <= line <= len(source.lines):
+        raise TargetNotFoundError(f"the file has no line {line}")
+    return Span(line, 0, line, len(source.lines[line - 1]))
+
+
+def _start_of_code(source: Source, span: Span) -> Span:
+    """The empty span where the code at the start of `span` begins, behind the indentation."""
+    line = source.lines[span.start_line - 1]
+    column = max(span.start_column, len(line) - len(line.lstrip(" \t\f")))
+    return Span(span.start_line, column, span.start_line, column)
+
+
+def _statement(unit: Unit, first: LogicalLine) -> Span:
+    end = unit.positions[unit.body[-1]]
+    return Span(unit.first_line + first.first, first.column, end.end_line, end.end_column)
+
+
+def _refuse_declarations(unit: Unit) -> None:
+    """Refuse what has a meaning only where it stands, and what evaluates nothing."""
+    small = [part for line in unit.body if isinstance(line, cst.SimpleStatementLine) for part in line.body]
+    if any(_is_future_import(statement) for statement in small):
+        raise RefusedError("a `from __future__` import has to stay at the top of the file")
+    if small and all(isinstance(statement, _INERT) or _is_constant(statement) for statement in small):
+        raise RefusedError("the statement evaluates nothing")
+    if small and _is_constant(small[0]):
+        raise RefusedError("the line begins with a string or constant that may be a docstring")
+
+
+def _is_future_import(statement: cst.BaseSmallStatement) -> bool:
+    return (
+        isinstance(statement, cst.ImportFrom)
+        and isinstance(statement.module, cst.Name)
+        and statement.module.value == "__future__"
+    )
+
+
+def _is_constant(statement: cst.BaseSmallStatement) -> bool:
+    return isinstance(statement, cst.Expr) and isinstance(
+        statement.value, cst.SimpleString | cst.ConcatenatedString | cst.BaseNumber | cst.Ellipsis
+    )
+
+
+# ---------------------------------------------------------------- in
+
+
+@dataclass(frozen=True, slots=True)
+class _Insertion:
+    """Text for a place in the unit (0-based line and column); at one place the lower rank comes first."""
+
+    line: int
+    column: int
+    rank: tuple[int, ...]
+    text: str
+
+
+def _recorder_calls(unit: Unit, found: list[Recordable], first_id: int) -> Iterator[_Insertion]:
+    for number, entry in enumerate(found, first_id):
+        span = entry.wrapped.shifted(-unit.first_line)
+        outer_first = (2, -span.end_line, -span.end_column)
+        yield _Insertion(span.start_line, span.start_column, outer_first, f"{RECORDER}({number}, ")
+        yield _Insertion(span.end_line, span.end_column, (0,), ")")
+
+
+def _inserted(lines: list[str], insertions: list[_Insertion]) -> list[str]:
+    new = list(lines)
+    for entry in sorted(insertions, key=lambda entry: (entry.line, entry.column, entry.rank), reverse=True):
+        line = new[entry.line]
+        new[entry.line] = line[: entry.column] + entry.text + line[entry.column :]
+    return new
+
+
+def _step(source: Source, lines: list[str], logical: list[LogicalLine]) -> str:
+    """What is appended to the indentation of each line.
+
+    The same number of blanks behind every indentation keeps all of Python's comparisons between them as they were,
+    whatever mixture of tabs, blanks and form feeds they are made of; a tab does so only where there are only tabs.
+    """
+    margins = "".join(lines[line.first][: line.column] for line in logical) or source.indent
+    return "    " if margins.strip("\t") else "\t"
+
+
+def _in_try(lines: list[str], step: str, number: int, newline: str) -> str:
+    """The lines in a `try`; what ended the last of them, perhaps nothing, now ends the `raise`."""
+    margin = re.match(r"[ \t\f]*", lines[0])
+    assert margin is not None  # the pattern matches everywhere
+    outer = margin[0].removesuffix(step).rpartition("\f")[2]
+    *body, last = lines
+    text, end = _split_end(last)
+    handler = [f"{outer}except BaseException:", f"{outer}{step}{CATCHER}({number})", f"{outer}{step}raise"]
+    return newline.join([f"{outer}try:", "".join(body) + text, *handler]) + end
+
+
+def _split_end(line: str) -> tuple[str, str]:
+    text = line.rstrip("\r\n")
+    return text, line[len(text) :]
+
+
+def _verify(source: Source, unit: Unit, text: str, probed: bytes) -> None:
+    """Refuse a probe that does not compile, means anything else than the statement, or cannot be taken out again."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(probed.decode(source.encoding).removeprefix("\ufeff"), "<probed>", "exec", dont_inherit=True)
+            before, after = ast.parse(unit.prefix + unit.text), _Unwrapped().visit(ast.parse(unit.prefix + text))
+    except SyntaxError as error:
+        raise RefusedError(f"the statement does not compile inside a probe: {error}") from error
+    if ast.dump(before) != ast.dump(after):
+        raise RefusedError("the statement would mean something else inside a probe")
+    if remove(probed) != remove(source.data):
+        raise RefusedError("the probe could not be taken out again without a trace")
+
+
+class _Unwrapped(ast.NodeTransformer):
+    """The tree without recorder calls and without the `try` around the statement."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return node.args[1] if isinstance(node.func, ast.Name) and node.func.id == RECORDER else node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.body if _is_probe(node) else node
+
+
+# ---------------------------------------------------------------- out
+
+
+def _is_probe(node: ast.AST) -> TypeGuard[ast.Try]:
+    """Whether the statement is a `try` that only re-raises, after a call of our catcher."""
+    match node:
+        case ast.Try(
+            handlers=[ast.ExceptHandler(body=[ast.Expr(value=ast.Call(func=ast.Name(id=name))), ast.Raise(exc=None)])],
+            orelse=[],
+            finalbody=[],
+        ):
+            return name == CATCHER
+    return False
+
+
+def _without(source: Source, node: ast.Try) -> bytes:
+    unit = source.unit_at(source.span(node))
+    lines = split_lines(unit.text)
+    head, caught, end = _TRY.fullmatch(lines[0]), _CAUGHT.fullmatch(lines[-2]), _RAISE.fullmatch(lines[-1])
+    if not (head and _EXCEPT.fullmatch(lines[-3]) and caught and end):
+        raise RefusedError(f"the probe at line {node.lineno} was edited since it was put in")
+    body = lines[1:-3]
+    step = caught[1].removeprefix(head[1])
+    deletions = [(line.first, line.column - len(step), step) for line in logical_lines(body)]
+    calls = [call for call in unit.positions if isinstance(call, cst.Call) and _is_recorder(call.func)]
+    for call in calls:
+        span = unit.positions[call].shifted(-unit.first_line - 1)
+        start = _CALL_START.match(body[span.start_line], span.start_column)
+        deletions.append((span.start_line, span.start_column, start[0] if start else RECORDER + "("))
+        deletions.append((span.end_line, span.end_column - 1, ")"))
+    body = _deleted(body, deletions, node.lineno)
+    body[-1] = _split_end(body[-1])[0] + end[1]
+    first, last = source.byte_offset(unit.first_line), source.byte_offset(unit.last_line + 1)
+    return Edit(first, last, "".join(body).encode(source.encoding)).apply_to(source.data)
+
+
+def _is_recorder(function: cst.BaseExpression) -> bool:
+    return isinstance(function, cst.Name) and function.value == RECORDER
+
+
+def _deleted(lines: list[str], deletions: Iterable[tuple[int, int, str]], number: int) -> list[str]:
+    new = list(lines)
+    for index, column, text in sorted(deletions, reverse=True):
+        line = new[index]
+        if column < 0 or not line.startswith(text, column):
+            raise RefusedError(f"the probe at line {number} was edited since it was put in")
+        new[index] = line[:column] + line[column + len(text) :]
+    return new
