@@ -1,0 +1,116 @@
+"""From what the forms found to the failures of a log: paths resolved, order of the log, each failure once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from selfdebug.model import Failure, Frame
+from selfdebug.paths import ProjectPaths, is_test_file, posix
+from selfdebug.stages.failures.found import Findings, Found, Source
+from selfdebug.stages.failures.node_ids import named_by_frames
+
+
+def assemble(findings: Findings, paths: ProjectPaths) -> tuple[Failure, ...]:
+    """The failures of the log in its order, frames marked with the project files they lie in."""
+    chosen = _chosen(sorted(findings.found, key=lambda one: one.line))
+    guess = paths.guess(_paths(chosen), findings.rootdirs)
+    if guess.sentence:
+        findings.note(guess.sentence)
+    resolved = [_with_node_id(one, _resolved(one.failure, paths, _bases(one, findings))) for one in chosen]
+    resolved = _of_this_project(chosen, resolved, findings)
+    if findings.left_out:
+        findings.note(f"{findings.left_out} more failures were left out.")
+    return tuple(_once(resolved))
+
+
+def _chosen(found: list[Found]) -> list[Found]:
+    """Exceptions that the interpreter ignored count only when nothing else failed."""
+    told = [one for one in found if one.source is not Source.IGNORED]
+    return told or found
+
+
+def _of_this_project(chosen: list[Found], resolved: list[Failure], findings: Findings) -> list[Failure]:
+    """Without the tracebacks of other programs, when the log also holds failures of this project."""
+    if not any(map(_touches_project, resolved)):
+        return resolved
+    kept = [
+        failure
+        for one, failure in zip(chosen, resolved, strict=True)
+        if one.source is not Source.TRACEBACK or _touches_project(failure)
+    ]
+    if len(kept) < len(resolved):
+        findings.note(f"{len(resolved) - len(kept)} tracebacks without a frame in this project were left out.")
+    return kept
+
+
+def _touches_project(failure: Failure) -> bool:
+    return failure.deepest is not None or any(map(_touches_project, (*failure.causes, *failure.group)))
+
+
+def _paths(found: list[Found]) -> Iterator[str]:
+    for one in found:
+        yield from _failure_paths(one.failure)
+
+
+def _failure_paths(failure: Failure) -> Iterator[str]:
+    yield from (frame.path for frame in failure.frames)
+    for other in (*failure.causes, *failure.group):
+        yield from _failure_paths(other)
+
+
+def _bases(found: Found, findings: Findings) -> tuple[str, ...]:
+    """Where relative paths may start: the folder pytest ran in (told by its test's path), its root, other roots."""
+    started = tuple(_started_in(found))
+    return tuple(dict.fromkeys((*started, *found.bases, *findings.rootdirs)))
+
+
+def _started_in(found: Found) -> Iterator[str]:
+    """The working folder, when the node id names the test's file from the root and a frame from the working folder."""
+    file = posix((found.failure.node_id or "").partition("::")[0])
+    if not file or not found.bases:
+        return
+    base = posix(found.bases[0])
+    for frame in found.failure.frames[:3]:
+        path = posix(frame.path)
+        tail = path.lstrip("./") if path.startswith("..") else path
+        if path != file and (file == tail or file.endswith("/" + tail)) and not path.startswith("/"):
+            ups = path.count("../")
+            folder = f"{base}/{file[: -len(tail)]}"
+            yield posix(folder + "/".join(["_"] * ups))
+
+
+def _resolved(failure: Failure, paths: ProjectPaths, bases: tuple[str, ...]) -> Failure:
+    return replace(
+        failure,
+        frames=tuple(_resolved_frame(frame, paths, bases) for frame in failure.frames),
+        causes=tuple(_resolved(cause, paths, bases) for cause in failure.causes),
+        group=tuple(_resolved(member, paths, bases) for member in failure.group),
+    )
+
+
+def _resolved_frame(frame: Frame, paths: ProjectPaths, bases: tuple[str, ...]) -> Frame:
+    file = paths.relative(frame.path, bases)
+    return replace(frame, file=file, is_test=bool(file) and is_test_file(file or ""))
+
+
+def _with_node_id(found: Found, failure: Failure) -> Failure:
+    if failure.node_id is not None or found.title is None:
+        return failure
+    return replace(failure, node_id=named_by_frames(found.title, failure))
+
+
+def _once(failures: Iterable[Failure]) -> Iterator[Failure]:
+    """Each failure once: a later one that says the same, or the same with less, is the same failure shown again."""
+    seen: set[tuple[object, ...]] = set()
+    for failure in failures:
+        told = _telling(failure)
+        if (failure.node_id, *told) in seen or (failure.node_id is None and ("any", *told) in seen):
+            continue
+        seen.update([(failure.node_id, *told), ("any", *told)])
+        yield failure
+
+
+def _telling(failure: Failure) -> tuple[object, ...]:
+    places = tuple((frame.path, frame.line) for frame in failure.frames[-50:])
+    return failure.when, failure.exception.type, failure.exception.message[:500], places, len(failure.group)

@@ -1,0 +1,100 @@
+"""What the forms find in a log, before paths and names are resolved: the record each form writes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from selfdebug.model import Failure
+
+MAX_FOUND = 20_000
+
+
+class Source(StrEnum):
+    """Who says that this is a failure."""
+
+    RUNNER = "runner"
+    TRACEBACK = "traceback"
+    IGNORED = "ignored-by-the-interpreter"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One failure as a form read it: `line` is where it starts, `title` what its runner calls the test.
+
+    `bases` are folders that relative paths of this failure may start from, the likeliest first.
+    """
+
+    failure: Failure
+    source: Source
+    line: int
+    title: str | None = None
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything found in one log, in any order; `line` is the number of the line that is being read."""
+
+    found: list[Found] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rootdirs: list[str] = field(default_factory=list)
+    line: int = 0
+    left_out: int = 0
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence for the reader, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+
+@dataclass(slots=True)
+class Stream:
+    """The findings of one stream of a log (one container, one process), and whether a test run is going on in it.
+
+    A traceback that passing tests or a server print in the middle of a run is no failure when that run goes on to
+    report its own: it is held back until the run ends.
+    """
+
+    findings: Findings
+    in_run: bool = False
+    held: list[Found] = field(default_factory=list)
+    run_found: int = 0
+    name: str = ""
+
+    def add(self, failure: Failure, source: Source, line: int, title: str | None = None) -> None:
+        """Record a failure."""
+        self._keep(Found(failure, source, line, title))
+
+    def add_all(self, found: list[Found]) -> None:
+        """Record the failures of a finished run."""
+        for one in found:
+            self._keep(one)
+
+    def start_run(self) -> None:
+        """A runner has begun to report."""
+        self.in_run, self.run_found = True, 0
+
+    def end_run(self) -> None:
+        """The runner has said how it ended: what it did not count is no failure."""
+        self.in_run = False
+        self.held.clear()
+
+    def abandon_run(self) -> None:
+        """The log ends in the middle of a run: what was printed is all there is, unless the runner reported some."""
+        self.in_run = False
+        held, self.held = self.held, []
+        if not self.run_found:
+            self.add_all(held)
+
+    def _keep(self, found: Found) -> None:
+        if self.in_run and found.source in (Source.TRACEBACK, Source.IGNORED):
+            if len(self.held) < MAX_FOUND:
+                self.held.append(found)
+            return
+        self.run_found += 1
+        if len(self.findings.found) >= MAX_FOUND:
+            self.findings.left_out += 1
+            return
+        self.findings.found.append(found)

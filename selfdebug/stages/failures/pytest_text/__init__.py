@@ -1,0 +1,1 @@
+"""The parts of pytest's terminal report: one failing entry, and the short summary."""
