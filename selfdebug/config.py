@@ -146,7 +146,11 @@ def find_root(start: Path) -> Path:
     return start
 
 
-def _root(given: Path | None) -> Path:
+def project_root(given: Path | None) -> Path:
+    """The folder that `--root` names, or the project of the current folder.
+
+    Raises UsageError when the named one is not a folder.
+    """
     if given is None:
         return find_root(Path.cwd())
     if not given.is_dir():
@@ -161,7 +165,7 @@ def load(root: Path | None, config: Path | None, options: Mapping[str, Any]) -> 
     `config` names the TOML file to read in place of the root's pyproject.toml; the keys of `options` are field names
     of Settings. Raises UsageError for a root that is not a folder and for everything that read_table refuses.
     """
-    folder = _root(root)
+    folder = project_root(root)
     file = config.absolute() if config is not None else folder / "pyproject.toml"
     values = read_table(file) if config is not None or file.is_file() else {}
     known = {field.name for field in fields(Settings)}

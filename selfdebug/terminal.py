@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import util
-from typing import Protocol, TextIO
+from typing import TextIO
+
+from selfdebug.model import Progress
 
 LOG_INTERVAL = 15.0
 """Seconds between two plain progress lines of one stage, where standard error is no terminal."""
@@ -18,19 +20,6 @@ LOG_INTERVAL = 15.0
 _CLEAR_LINE = "\r\x1b[2K"
 _BIDI = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 _SEPARATORS = {0x85, 0x2028, 0x2029}
-
-
-class Event(Protocol):
-    """A step of the work, as the repair loop reports it (`model.Progress`)."""
-
-    @property
-    def stage(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def done(self) -> int | None: ...
-    @property
-    def total(self) -> int | None: ...
 
 
 class ColorChoice(StrEnum):
@@ -127,7 +116,7 @@ def width() -> int:
 
 
 @contextmanager
-def progress(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Iterator[Callable[[Event], None]]:
+def progress(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Iterator[Callable[[Progress], None]]:
     """What to call with each event while the work goes on; the display is gone when the block ends.
 
     A terminal gets one line that is rewritten (by rich where it is installed), anything else a plain line at each new
@@ -146,7 +135,7 @@ def progress(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Iterato
             line.clear()
 
 
-def sentence_of(event: Event) -> str:
+def sentence_of(event: Progress) -> str:
     """One event as a line of text: `try 3/40: guard early-return at cart.py:12`."""
     count = "" if event.done is None else f" {event.done}" if event.total is None else f" {event.done}/{event.total}"
     return one_line(f"{event.stage}{count}: {event.message}")
@@ -161,7 +150,7 @@ class _LogLines:
         self._stage: str | None = None
         self._written = 0.0
 
-    def show(self, event: Event) -> None:
+    def show(self, event: Progress) -> None:
         now = self._clock()
         if event.stage == self._stage and now - self._written < LOG_INTERVAL:
             return
@@ -175,7 +164,7 @@ class _TerminalLine:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def show(self, event: Event) -> None:
+    def show(self, event: Progress) -> None:
         columns = shutil.get_terminal_size((80, 24)).columns
         _write(self._stream, _CLEAR_LINE + sentence_of(event)[: max(1, columns - 1)])
 
@@ -184,7 +173,7 @@ class _TerminalLine:
 
 
 @contextmanager
-def _rich_status(stream: TextIO) -> Iterator[Callable[[Event], None]]:
+def _rich_status(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
     from rich.console import Console
     from rich.text import Text
 

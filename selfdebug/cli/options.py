@@ -48,16 +48,18 @@ color_option = click.option(
     show_default=True,
     help="Colour the text; NO_COLOR and FORCE_COLOR are honoured under auto.",
 )
-project_options = _stack(
-    click.option(
-        "--root",
-        type=_path(),
-        metavar="DIR",
-        help="The project. Default: the nearest folder upwards with a pyproject.toml, setup.cfg, setup.py or .git.",
-    ),
-    click.option(
-        "--config", type=_path(), metavar="FILE", help="A TOML file with [tool.selfdebug]. Default: pyproject.toml."
-    ),
+root_option = click.option(
+    "--root",
+    type=_path(),
+    metavar="DIR",
+    help="The project. Default: the nearest folder upwards with a pyproject.toml, setup.cfg, setup.py or .git.",
+)
+config_option = click.option(
+    "--config", type=_path(), metavar="FILE", help="A TOML file with [tool.selfdebug]. Default: pyproject.toml."
+)
+project_options = _stack(root_option, config_option)
+log_root_option = click.option(
+    "--log-root", metavar="PATH", help="The project root as the log writes it, on whatever machine."
 )
 pytest_options = _stack(
     click.option(
@@ -79,7 +81,7 @@ pytest_options = _stack(
     click.option(
         "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each pytest run [600]."
     ),
-    click.option("--log-root", metavar="PATH", help="The project root as the log writes it, on whatever machine."),
+    log_root_option,
 )
 repair_options = _stack(
     click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="Turns of the repair loop [4]."),

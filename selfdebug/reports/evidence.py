@@ -60,7 +60,7 @@ def lines_of(caught: Caught) -> Iterator[str]:
     names = ", ".join(f"{name!r}: {one_line(value.repr)}" for name, value in caught.locals)
     line = caught.place.line
     yield f"DBG-PROBE frame={one_line(caught.place.function or '<module>')} line={line} locals={{{names}}}"
-    yield f"DBG-CAUGHT {caught.exception.short_type} line={line} error={one_line(caught.exception.message)}"
+    yield f"DBG-CAUGHT {one_line(caught.exception.short_type)} line={line} error={one_line(caught.exception.message)}"
 
 
 def kept(repair: Repair) -> Iterator[tuple[Attempt, Patch]]:

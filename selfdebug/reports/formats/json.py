@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from codemods.selfdebug.spans import Span
 from selfdebug.model import Attempt, Caught, Failure, Link, Observation, Repair, Trial, Value
 from selfdebug.reports.base import Example, Report, View
 from selfdebug.reports.diffs import unified
+from selfdebug.reports.documents import dumps
 from selfdebug.reports.evidence import crash_frame, decoded, readable_diff
 
 SCHEMA_VERSION = 1
@@ -199,11 +199,6 @@ def _span(span: Span) -> dict[str, int]:
         "end_line": span.end_line,
         "end_column": span.end_column,
     }
-
-
-def dumps(data: object) -> bytes:
-    """The document as ASCII: it survives every locale, and a lone surrogate of a strange file name stays an escape."""
-    return json.dumps(data, indent=2, allow_nan=False).encode("ascii") + b"\n"
 
 
 def render(repair: Repair, _view: View) -> bytes:

@@ -11,8 +11,8 @@ from typing import Any
 from selfdebug.model import Attempt, Failure, Repair
 from selfdebug.reports.base import INFORMATION_URI, Example, Report, View
 from selfdebug.reports.diffs import Block, blocks, lines_of
+from selfdebug.reports.documents import dumps
 from selfdebug.reports.evidence import crash_frame, decoded, guard_sentence, kept
-from selfdebug.reports.formats.json import dumps
 
 
 def document(repair: Repair) -> dict[str, Any]:

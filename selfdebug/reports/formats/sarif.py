@@ -13,8 +13,8 @@ from codemods.selfdebug.spans import Span
 from selfdebug.model import Attempt, Diagnosis, Failure, Link, Repair
 from selfdebug.reports.base import INFORMATION_URI, Example, Report, View
 from selfdebug.reports.diffs import blocks
+from selfdebug.reports.documents import dumps
 from selfdebug.reports.evidence import crash_frame, decoded, guard_sentence
-from selfdebug.reports.formats.json import dumps
 from selfdebug.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

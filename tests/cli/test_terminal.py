@@ -1,0 +1,154 @@
+"""What a person sees: harmless text, colour by the rules, progress for a terminal and for a log file."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from selfdebug import terminal
+from selfdebug.model import Progress
+from selfdebug.terminal import ColorChoice, Paint, Tone, one_line, plain, wants_color
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("text", "harmless"),
+    [
+        ("plain text, ümläut, 日本\tand\nlines", "plain text, ümläut, 日本\tand\nlines"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("\x9b31mred", "\\x9b31mred"),
+        ("a\x00b\x07c\x08d\x7f", "a\\x00b\\x07c\\x08d\\x7f"),
+        ("over\rwritten", "over\\rwritten"),
+        ("dos\r\nlines", "dos\nlines"),
+        ("\u202egnp.exe", "\\u202egnp.exe"),
+        ("\u2066x\u2069", "\\u2066x\\u2069"),
+        ("half \udc80", "half \\udc80"),
+        ("a\u2028b\x85c", "a\\u2028b\\x85c"),
+    ],
+)
+def test_text_is_made_harmless(text: str, harmless: str) -> None:
+    assert plain(text) == harmless
+
+
+def test_one_line_is_one_line() -> None:
+    assert one_line("a\nb\r\nc\td") == "a\\nb\\nc\\td"
+
+
+def test_paint_paints_or_not() -> None:
+    assert Paint(True)("x\x1b", Tone.BAD, Tone.STRONG) == "\x1b[31;1mx\\x1b\x1b[0m"
+    assert Paint(True)("x") == "x"
+    assert Paint(True)("", Tone.BAD) == ""
+    assert Paint(False)("x", Tone.BAD) == "x"
+
+
+@pytest.mark.parametrize(
+    ("choice", "stream", "environ", "colored"),
+    [
+        ("auto", Terminal(), {"TERM": "xterm"}, True),
+        ("auto", Terminal(), {"TERM": "dumb"}, False),
+        ("auto", Terminal(), {}, False),
+        ("auto", io.StringIO(), {"TERM": "xterm"}, False),
+        ("auto", Terminal(), {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ("auto", Terminal(), {"TERM": "xterm", "NO_COLOR": ""}, True),
+        ("auto", io.StringIO(), {"FORCE_COLOR": "1"}, True),
+        ("auto", io.StringIO(), {"FORCE_COLOR": "0"}, False),
+        ("auto", io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("always", io.StringIO(), {"NO_COLOR": "1"}, True),
+        ("never", Terminal(), {"TERM": "xterm", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colour_is_wanted(choice: str, stream: TextIO, environ: dict[str, str], colored: bool) -> None:
+    assert wants_color(ColorChoice(choice), stream, environ) is colored
+
+
+def test_progress_in_a_log_file_is_a_line_a_stage() -> None:
+    stream = io.StringIO()
+    with terminal.progress(stream, {}) as show:
+        show(Progress("ingest", "pytest runs"))
+        for number in range(50):
+            show(Progress("try", "guard\x1b[2J", number, 50))
+        show(Progress("verify", "the whole suite", 3))
+    assert stream.getvalue().splitlines() == [
+        "selfdebug: ingest: pytest runs",
+        "selfdebug: try 0/50: guard\\x1b[2J",
+        "selfdebug: verify 3: the whole suite",
+    ]
+
+
+def test_a_long_stage_gives_a_sign_of_life_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(terminal, "LOG_INTERVAL", 0.0)
+    with terminal.progress(stream, {}) as show:
+        show(Progress("try", "one", 1, 2))
+        show(Progress("try", "two", 2, 2))
+    assert stream.getvalue() == "selfdebug: try 1/2: one\nselfdebug: try 2/2: two\n"
+
+
+def test_progress_without_rich_rewrites_one_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr("selfdebug.terminal.util.find_spec", {}.get)
+    stream = Terminal()
+    with terminal.progress(stream, {"TERM": "xterm"}) as show:
+        show(Progress("try", "a guard with a very long description", 1, 2))
+    assert stream.getvalue() == "\r\x1b[2Ktry 1/2: a guard wi\r\x1b[2K"
+
+
+def test_progress_survives_a_closed_stream_and_a_poor_encoding() -> None:
+    closed = io.StringIO()
+    with terminal.progress(closed, {}) as show:
+        closed.close()
+        show(Progress("ingest", "nobody listens"))
+    raw = io.BytesIO()
+    poor = io.TextIOWrapper(raw, encoding="ascii")
+    with terminal.progress(poor, {}) as show:
+        show(Progress("ingest", "tests in ümläut"))
+    assert raw.getvalue() == b"selfdebug: ingest: tests in \\xfcml\\xe4ut\n"
+
+
+def test_rich_shows_the_same_sentence_on_a_real_terminal(tmp_path: Path) -> None:
+    pytest.importorskip("rich")  # an extra: the plain line above is what people without it get
+    script = tmp_path / "show.py"
+    script.write_text(
+        "import sys, time\n"
+        "from selfdebug.model import Progress\n"
+        "from selfdebug.terminal import progress\n"
+        "with progress(sys.stderr) as show:\n"
+        "    show(Progress('try', 'a [bold]guard', 1, 2))\n"
+        "    time.sleep(0.3)\n"
+    )
+    master, slave = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    process = subprocess.Popen([sys.executable, str(script)], stderr=slave, env=environ)
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(master)
+    assert process.wait() == 0
+    assert b"try 1/2: a [bold]guard" in seen
+
+
+def test_the_width_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    assert terminal.width() == 100
+    monkeypatch.setenv("COLUMNS", "5")
+    assert terminal.width() == 40

@@ -1,0 +1,288 @@
+"""Every report format: its own examples, hostile text, and the schemas of the formats that have one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic_sarif import model as sarif  # generated from the schema of OASIS, unknown keys forbidden
+
+from selfdebug.errors import UsageError
+from selfdebug.model import FinalStatus, Repair
+from selfdebug.reports import failed_run, find, format_names, render
+from selfdebug.reports.base import Example, View
+from selfdebug.reports.formats.json import document
+from selfdebug.reports.samples import KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
+from selfdebug.reports.schema import schema
+
+HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202e\r\n|`<script>@all](x) \udc80 \x9b2J"
+
+
+def hostile(repair: Repair) -> Repair:
+    """The run with every free text replaced by one that wants to be more than text."""
+    failure = replace(
+        repair.failures[0],
+        node_id=HOSTILE,
+        exception=replace(repair.failures[0].exception, type=HOSTILE, message=HOSTILE),
+    )
+    attempt = repair.attempts[0]
+    location = replace(attempt.diagnosis.location, statement_code=HOSTILE, function=HOSTILE)
+    links = tuple(replace(link, code=HOSTILE, value=HOSTILE, sentence=HOSTILE) for link in attempt.diagnosis.origin)
+    caught = tuple(
+        replace(one, exception=failure.exception, locals=((HOSTILE, replace(one.locals[0][1], repr=HOSTILE)),))
+        for one in attempt.diagnosis.caught
+    )
+    diagnosis = replace(
+        attempt.diagnosis, failure=failure, location=location, origin=links, caught=caught, sentence=HOSTILE
+    )
+    return replace(
+        repair,
+        failures=(failure,),
+        attempts=(replace(attempt, diagnosis=diagnosis),),
+        sentence=HOSTILE,
+        warnings=(HOSTILE,),
+        backup=(HOSTILE,),
+    )
+
+
+HOSTILE_RUN = replace(hostile(KEPT), exit_reason="hostile")
+EXAMPLES = [(name, example) for name in format_names() for example in find(name).examples]
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[f"{name}-{example.sample}" for name, example in EXAMPLES])
+def test_a_format_renders_its_own_examples(name: str, example: Example) -> None:
+    assert render(name, SAMPLES[example.sample]) == example.expected.encode()
+
+
+@pytest.mark.parametrize("name", format_names())
+def test_a_format_is_complete(name: str) -> None:
+    report = find(name)
+    assert report.name == name
+    assert report.summary.endswith(".")
+    assert report.examples
+
+
+def test_the_formats_are_the_files_of_the_folder() -> None:
+    assert format_names() == ("text", "diff", "json", "markdown", "rdjson", "sarif")
+
+
+def test_an_unknown_format_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no report format"):
+        find("pdf")
+
+
+@pytest.mark.parametrize("name", format_names())
+@pytest.mark.parametrize("color", [True, False])
+def test_hostile_text_stays_text(name: str, color: bool) -> None:
+    for repair in (hostile(KEPT), hostile(ROLLED_BACK)):
+        written = render(name, repair, View(color=color)).decode("utf-8")
+        for sequence in ("\x1b]", "\x9b", "\x07", "\u202e", "\udc80"):
+            assert sequence not in written
+        if not color:
+            assert "\x1b" not in written
+
+
+def test_markdown_takes_nothing_for_markup() -> None:
+    written = render("markdown", hostile(KEPT)).decode()
+    outside_code = [line for line in written.splitlines() if "\\<script\\>" in line]
+    assert outside_code
+    assert not any(line.startswith("<script>") for line in written.splitlines())
+    assert "\\@all" in written
+
+
+def test_a_code_fence_is_longer_than_the_backticks_inside() -> None:
+    source = b'x = """\n```\n````\n"""\n'
+    repair = replace(KEPT, diffs=(("a.py", source, source.replace(b"x", b"y")),))
+    written = render("markdown", repair).decode()
+    assert "\n`````diff\n" in written
+    assert written.count("\n`````\n") == 1
+
+
+# ---------------------------------------------------------------- JSON
+
+
+@pytest.mark.parametrize(
+    "repair", [KEPT, ROLLED_BACK, NOTHING_FAILED, HOSTILE_RUN], ids=lambda repair: repair.exit_reason
+)
+def test_the_json_report_follows_the_shipped_schema(repair: Repair) -> None:
+    shipped = json.loads(schema())
+    jsonschema.Draft202012Validator.check_schema(shipped)
+    jsonschema.validate(json.loads(render("json", repair)), shipped)
+
+
+def test_the_schema_refuses_what_is_not_a_report() -> None:
+    broken = document(KEPT) | {"final_status": "maybe"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, json.loads(schema()))
+
+
+def test_the_six_fields_of_the_contract() -> None:
+    written = document(KEPT)
+    assert list(written)[:6] == ["exit_code", "attempts", "files_patched", "rollback", "final_status", "tracebacks"]
+    assert written["tracebacks"] == [
+        {
+            "file": "shop/discount.py",
+            "line": 8,
+            "exc_type": "AttributeError",
+            "msg": "'NoneType' object has no attribute 'orders'",
+        }
+    ]
+    assert (written["attempts"], written["files_patched"]) == (1, ["shop/discount.py"])
+
+
+def test_a_run_that_failed_early_is_a_whole_document() -> None:
+    written = json.loads(render("json", failed_run(64, "usage", "No such option.")))
+    jsonschema.validate(written, json.loads(schema()))
+    assert (written["exit_code"], written["exit_reason"], written["message"]) == (64, "usage", "No such option.")
+
+
+def test_a_failure_without_project_frame_has_its_last_frame() -> None:
+    frame = replace(KEPT.failures[0].frames[-1], file=None, path="/usr/lib/python3/json.py", line=7)
+    repair = replace(NOTHING_FAILED, failures=(replace(KEPT.failures[0], frames=(frame,)),))
+    assert document(repair)["tracebacks"][0]["file"] == "/usr/lib/python3/json.py"
+    bare = replace(NOTHING_FAILED, failures=(replace(KEPT.failures[0], frames=()),))
+    assert document(bare)["tracebacks"][0] == {
+        "file": None,
+        "line": None,
+        "exc_type": "AttributeError",
+        "msg": "'NoneType' object has no attribute 'orders'",
+    }
+
+
+# ---------------------------------------------------------------- rdjson, SARIF
+
+
+def _source_after(before: str, diagnostics: list[dict[str, Any]]) -> str:
+    """What a reviewer gets who accepts every suggestion, from the last to the first."""
+    lines = before.split("\n")
+    for diagnostic in reversed(diagnostics):
+        for suggestion in diagnostic["suggestions"]:
+            start, end = suggestion["range"]["start"]["line"], suggestion["range"]["end"]["line"]
+            lines[start - 1 : end] = suggestion["text"].split("\n")
+    return "\n".join(lines)
+
+
+EDITS = [
+    pytest.param("a\nb\nc\n", "a\nB\nc\n", id="replace"),
+    pytest.param("a\nb\nc\n", "a\nx\nb\nc\n", id="insert"),
+    pytest.param("a\nb\n", "a\nb\nc\n", id="append"),
+    pytest.param("a\nb", "a\nB", id="no-final-newline"),
+    pytest.param("a\nb\nc\n", "a\nc\n", id="delete"),
+    pytest.param("a\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", id="two-blocks"),
+    pytest.param("# coding: latin-1\nx = 'é'\n", "# coding: latin-1\nif x: x = 'é'\n", id="latin-1"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), EDITS)
+def test_accepting_the_suggestions_gives_the_patched_file(before: str, after: str) -> None:
+    encoding = "latin-1" if "latin-1" in before else "utf-8"
+    repair = replace(KEPT, diffs=(("a.py", before.encode(encoding), after.encode(encoding)),))
+    diagnostics = json.loads(render("rdjson", repair))["diagnostics"]
+    if (before, after) == ("a\nb\nc\n", "a\nc\n"):
+        assert diagnostics[0]["suggestions"][0]["text"] == ""  # a deleted line, as the format writes it
+    else:
+        assert _source_after(before, diagnostics) == after
+
+
+def test_an_unrepaired_failure_is_an_error_in_rdjson() -> None:
+    (diagnostic,) = json.loads(render("rdjson", ROLLED_BACK))["diagnostics"]
+    assert diagnostic["severity"] == "ERROR"
+    assert diagnostic["location"] == {"path": "shop/discount.py", "range": {"start": {"line": 8}}}
+
+
+def _replaced(before: str, replacements: list[dict[str, Any]]) -> str:
+    """The text after the replacements of a SARIF fix."""
+    starts = [0]
+    for line in before.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    for replacement in reversed(replacements):
+        region = replacement["deletedRegion"]
+        start = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        end = min(len(before), starts[region["endLine"] - 1] + region["endColumn"] - 1)
+        before = before[:start] + replacement["insertedContent"]["text"] + before[end:]
+    return before
+
+
+@pytest.mark.parametrize(("before", "after"), EDITS)
+def test_the_sarif_fix_gives_the_patched_file(before: str, after: str) -> None:
+    encoding = "latin-1" if "latin-1" in before else "utf-8"
+    attempt = KEPT.attempts[0]
+    assert attempt.kept is not None
+    patch = replace(attempt.kept, before=before.encode(encoding), after=after.encode(encoding))
+    repair = replace(KEPT, attempts=(replace(attempt, kept=patch),))
+    (result,) = json.loads(render("sarif", repair))["runs"][0]["results"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    assert _replaced(before, change["replacements"]) == after
+
+
+@pytest.mark.parametrize(
+    "repair",
+    [KEPT, ROLLED_BACK, NOTHING_FAILED, HOSTILE_RUN, failed_run(3, "x", "y")],
+    ids=lambda repair: repair.exit_reason,
+)
+def test_sarif_follows_the_public_schema(repair: Repair) -> None:
+    written = json.loads(render("sarif", repair))
+    sarif.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate(written)
+
+
+def test_sarif_tells_the_way_of_the_value_from_its_birth_to_the_crash() -> None:
+    (result,) = json.loads(render("sarif", KEPT))["runs"][0]["results"]
+    (flow,) = result["codeFlows"][0]["threadFlows"]
+    lines = [step["location"]["physicalLocation"]["region"]["startLine"] for step in flow["locations"]]
+    assert lines == [2, 7, 8]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 8, "startColumn": 8, "endLine": 8, "endColumn": 16}
+
+
+def test_sarif_names_strange_files_as_uris() -> None:
+    attempt = KEPT.attempts[0]
+    location = replace(attempt.diagnosis.location, file="my shop/ä#1.py")
+    repair = replace(KEPT, attempts=(replace(attempt, diagnosis=replace(attempt.diagnosis, location=location)),))
+    (result,) = json.loads(render("sarif", repair))["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "my%20shop/%C3%A4%231.py"
+
+
+# ---------------------------------------------------------------- text
+
+
+def test_colour_is_only_paint() -> None:
+    import re
+
+    colored = render("text", KEPT, View(color=True)).decode()
+    assert "\x1b[32m+    if customer is not None" in colored
+    assert re.sub("\x1b\\[[0-9;]*m", "", colored).encode() == render("text", KEPT)
+
+
+def test_a_patch_that_passes_is_called_plausible() -> None:
+    assert b"\nPlausible: All pass.\n" in render("text", replace(KEPT, sentence="All pass."))
+    assert b"lausible" not in render("text", replace(NOTHING_FAILED, sentence="All pass."))
+
+
+def test_no_way_back_is_promised_for_a_folder_that_goes_away() -> None:
+    assert b"To undo" in render("text", KEPT)
+    assert b"To undo" not in render("text", KEPT, View(can_undo=False))
+
+
+def test_a_dry_run_says_that_nothing_was_written() -> None:
+    written = render("text", replace(KEPT, dry_run=True, files_patched=()))
+    assert b"nothing was written" in written
+    assert b"To undo" not in written
+
+
+def test_many_failures_are_counted() -> None:
+    failures = tuple(replace(KEPT.failures[0], node_id=f"test_{number}") for number in range(25))
+    written = render("text", replace(NOTHING_FAILED, failures=failures, final_status=FinalStatus.FAIL)).decode()
+    assert "test_9\n" in written
+    assert "test_10\n" not in written
+    assert "... and 15 more failures." in written
+
+
+def test_the_schema_is_shipped_as_a_file_of_the_package() -> None:
+    import selfdebug.reports
+
+    assert (Path(selfdebug.reports.__file__).parent / "schema.json").read_bytes() == schema()
