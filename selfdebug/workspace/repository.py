@@ -1,0 +1,310 @@
+"""Saved files and attempts as git objects: commits of the shape of a stash, made without touching tree or index.
+
+A stash commit has HEAD as its first parent and a commit of the index as its second; `git stash show` and `apply` need
+no more than that. Only the trees on the way to the touched files are read and written, so the cost does not grow with
+the repository. `Repository.stash` is not used: it reverts what it was not asked to save.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfdebug.workspace.durable import announce
+
+if TYPE_CHECKING:
+    import pygit2
+
+_NAME, _ADDRESS = "selfdebug", "selfdebug@localhost"
+REFERENCE_FOLDER = "refs/selfdebug/"
+_STASH = "refs/stash"
+_LOCK_TRIES, _LOCK_PAUSE = 5, 0.05  # another git command holds a reference for milliseconds
+
+
+class GitRefusedError(Exception):
+    """Git cannot hold these files here; `str(error)` says why, as the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitFile:
+    """A file of the project with its bytes; `data` None stands for an absent one."""
+
+    file: str
+    data: bytes | None
+    is_executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StashEntry:
+    """An entry on refs/stash and the files that could not become part of it."""
+
+    place: str
+    commit: str
+    left_out: tuple[str, ...]
+
+
+Entry = tuple["pygit2.Oid", int]  # an object and its mode in a tree
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what libgit2 raises (its own errors are also ValueError, KeyError, OSError) into one refusal."""
+    import pygit2
+
+    try:
+        yield
+    except (pygit2.GitError, OSError, KeyError, ValueError, TypeError) as error:
+        raise GitRefusedError(str(error).strip("'\" :") or type(error).__name__) from error
+
+
+class GitStore:
+    """The repository that holds the project. Its methods raise GitRefusedError."""
+
+    def __init__(self, repository: pygit2.Repository, root: Path) -> None:
+        self._repository = repository
+        self._root = root
+        self._workdir = Path(os.path.realpath(repository.workdir))
+        self._prefix = root.relative_to(self._workdir).parts
+
+    @classmethod
+    def open(cls, root: Path) -> GitStore:
+        """Find the repository around `root`; no repository, a bare, foreign or unreadable one is refused."""
+        import pygit2
+
+        with _refusals():
+            ceiling = os.environ.get("GIT_CEILING_DIRECTORIES", "")
+            found = pygit2.discover_repository(str(root), False, ceiling)
+            if found is None:
+                raise GitRefusedError("the project is not in a git repository")
+            repository = pygit2.Repository(found)
+            if repository.is_bare or not repository.workdir:
+                raise GitRefusedError("the git repository has no working tree")
+            if not root.is_relative_to(os.path.realpath(repository.workdir)):
+                raise GitRefusedError("the working tree of the git repository is elsewhere")
+            if Path(repository.path).stat().st_uid != os.geteuid():
+                raise GitRefusedError("the git repository belongs to another user")
+            pygit2.settings.enable_fsync_gitdir(True)
+            repository.set_ident(_NAME, _ADDRESS)
+            return cls(repository, root)
+
+    def snapshot(self, run_id: str, files: Sequence[GitFile]) -> tuple[str, str]:
+        """Save files under the run's private reference, which is made or moved; returns it and the commit."""
+        with _refusals():
+            head = self._head()
+            base = self._tree(head)
+            saved = {path: self._raw(file) for file in files if (path := self._path(file.file)) is not None}
+            if not saved:
+                raise GitRefusedError("none of the files can be in its repository")
+            index = self._edited(base, self._indexed(saved))
+            message = f"selfdebug: {run_id} before the first edit"
+            first = head or self._commit(message, base, ())
+            second = self._commit(f"index of {message}", index, (first,))
+            commit = self._commit(message, self._edited(base, saved), (first, second))
+            reference = f"{REFERENCE_FOLDER}{run_id}"
+            self._point(reference, commit, message)
+            return reference, str(commit)
+
+    def stash(self, before: Sequence[GitFile], after: Sequence[GitFile], message: str) -> StashEntry:
+        """Put the change from `before` to `after` on refs/stash as its newest entry.
+
+        Where the touched files differ from HEAD already, a commit of them as they are comes between: so the entry shows
+        the attempt alone. Bytes go through git's own conversions (line ends, `$Id$`), as `git add` would do it.
+        """
+        with _refusals():
+            left_out = tuple(file.file for file in after if not self._can_stash(file.file))
+            old, new = (
+                self._cleaned([file for file in before if file.file not in left_out]),
+                self._cleaned([file for file in after if file.file not in left_out]),
+            )
+            if not new:
+                raise GitRefusedError("none of the files can be in its repository")
+            head = self._head()
+            head_tree = self._tree(head)
+            base = self._edited(head_tree, old)
+            first = head
+            if first is None or base != head_tree:
+                first = self._commit(f"state before {message}", base, (head,) if head else ())
+            second = self._commit(f"index of {message}", base, (first,))
+            commit = self._commit(message, self._edited(base, new), (first, second))
+            self._ensure_log(_STASH)
+            self._point(_STASH, commit, message)
+            return StashEntry("stash@{0}", str(commit), left_out)
+
+    def release(self, run_id: str) -> None:
+        """Drop the private reference of a run that needs it no longer."""
+        reference = f"{REFERENCE_FOLDER}{run_id}"
+        with _refusals():
+            if reference in self._repository.references:
+                announce("unref", reference)
+                self._repository.references.delete(reference)
+
+    def read(self, commit: str, file: str) -> bytes:
+        """The saved bytes of a file in a snapshot."""
+        import pygit2
+
+        with _refusals():
+            path = "/".join((*self._prefix, file))
+            entry = self._repository[commit].peel(pygit2.Tree)[path]
+            if not isinstance(entry, pygit2.Blob):
+                raise GitRefusedError(f"{path} is no file in {commit}")
+            return entry.data
+
+    # ------------------------------------------------------------ objects
+
+    def _head(self) -> pygit2.Oid | None:
+        return None if self._repository.head_is_unborn else self._repository.head.peel().id
+
+    def _tree(self, commit: pygit2.Oid | None) -> pygit2.Oid:
+        import pygit2
+
+        if commit is None:
+            return self._repository.TreeBuilder().write()
+        return self._repository[commit].peel(pygit2.Tree).id
+
+    def _commit(self, message: str, tree: pygit2.Oid, parents: Sequence[pygit2.Oid]) -> pygit2.Oid:
+        import pygit2
+
+        announce("object", message)
+        who = pygit2.Signature(_NAME, _ADDRESS, int(time.time()), 0)
+        return self._repository.create_commit(None, who, who, message, tree, list(parents))
+
+    def _point(self, reference: str, commit: pygit2.Oid, message: str) -> None:
+        import pygit2
+
+        announce("ref", reference)
+        for remaining in reversed(range(_LOCK_TRIES)):
+            try:
+                self._repository.create_reference(reference, commit, force=True, message=message)
+            except (OSError, pygit2.GitError):
+                if not remaining:
+                    raise
+                time.sleep(_LOCK_PAUSE)
+            else:
+                return
+
+    def _ensure_log(self, reference: str) -> None:
+        # `git stash list` reads the reference's log, and libgit2 writes one for refs/stash only where it exists.
+        gitdir = Path(self._repository.path)
+        with contextlib.suppress(FileNotFoundError):  # only a linked worktree has the file
+            gitdir = gitdir / (gitdir / "commondir").read_text().strip()
+        log = gitdir / "logs" / reference
+        announce("create", reference)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.touch()
+
+    def _raw(self, file: GitFile) -> Entry | None:
+        if file.data is None:
+            return None
+        announce("object", file.file)
+        return self._repository.create_blob(file.data), _mode(file)
+
+    def _path(self, file: str) -> tuple[str, ...] | None:
+        """The components of a file in the repository; None where a nested repository or git's UTF-8 stands between."""
+        parts = (*self._prefix, *file.split("/"))
+        try:
+            "/".join(parts).encode()
+        except UnicodeEncodeError:
+            return None
+        folder = self._workdir
+        for name in parts[:-1]:
+            folder = folder / name
+            if (folder / ".git").exists():
+                return None
+        return parts
+
+    def _indexed(self, paths: Mapping[tuple[str, ...], Entry | None]) -> dict[tuple[str, ...], Entry | None]:
+        """What the index has for the paths; one that libgit2 cannot read (split, sparse) counts as equal to HEAD."""
+        import pygit2
+
+        try:
+            index = self._repository.index
+            index.read(False)
+        except (pygit2.GitError, OSError):
+            return {}
+        staged: dict[tuple[str, ...], Entry | None] = {}
+        for path in paths:
+            name = "/".join(path)
+            if name in index:
+                entry = index[name]
+                if entry.id in self._repository:  # intent-to-add names an object that nobody wrote
+                    staged[path] = entry.id, int(entry.mode)
+            elif index.conflicts is None or name not in index.conflicts:
+                staged[path] = None
+        return staged
+
+    def _edited(self, tree: pygit2.Oid, changes: Mapping[tuple[str, ...], Entry | None]) -> pygit2.Oid:
+        """A tree with files put in or taken out; other entries and trees stay the very objects they are."""
+        import pygit2
+
+        current = self._repository[tree].peel(pygit2.Tree)
+        builder = self._repository.TreeBuilder(current)
+        below: dict[str, dict[tuple[str, ...], Entry | None]] = {}
+        for path, entry in changes.items():
+            if len(path) > 1:
+                below.setdefault(path[0], {})[path[1:]] = entry
+            elif entry is not None:
+                builder.insert(path[0], entry[0], entry[1])
+            elif builder.get(path[0]) is not None:
+                builder.remove(path[0])
+        for name, inner in below.items():
+            found = next((entry for entry in current if entry.name == name), None)
+            if not isinstance(found, pygit2.Tree):
+                if all(entry is None for entry in inner.values()):
+                    continue
+                found_id = self._tree(None)
+            else:
+                found_id = found.id
+            builder.insert(name, self._edited(found_id, inner), stat.S_IFDIR)
+        announce("object", "tree")
+        return builder.write()
+
+    # ------------------------------------------------------------ conversions
+
+    def _can_stash(self, file: str) -> bool:
+        path = self._path(file)
+        if path is None:
+            return False
+        name = "/".join(path)
+        # A filter driver is a program of the user's, which libgit2 does not run: git expects other bytes than ours.
+        return not any(self._repository.get_attr(name, attribute) for attribute in ("filter", "working-tree-encoding"))
+
+    def _cleaned(self, files: Sequence[GitFile]) -> dict[tuple[str, ...], Entry | None]:
+        """Blobs as `git add` would make them of bytes that are not on disk: in a working tree made for the purpose."""
+        import pygit2
+
+        entries: dict[tuple[str, ...], Entry | None] = {}
+        with tempfile.TemporaryDirectory(prefix="selfdebug-") as folder:
+            converter = pygit2.Repository(self._repository.path)
+            converter.workdir = folder
+            for file in files:
+                path = self._path(file.file)
+                if path is None:
+                    continue
+                if file.data is None:
+                    entries[path] = None
+                    continue
+                self._copy_attributes(path, Path(folder))
+                twin = Path(folder, *path)
+                twin.write_bytes(file.data)
+                announce("object", file.file)
+                entries[path] = converter.create_blob_fromworkdir("/".join(path)), _mode(file)
+        return entries
+
+    def _copy_attributes(self, path: Sequence[str], folder: Path) -> None:
+        for depth in range(len(path)):
+            here = Path(*path[:depth])
+            (folder / here).mkdir(exist_ok=True)
+            source = self._workdir / here / ".gitattributes"
+            if source.is_file() and not source.is_symlink():
+                (folder / here / ".gitattributes").write_bytes(source.read_bytes())
+
+
+def _mode(file: GitFile) -> int:
+    return 0o100755 if file.is_executable else 0o100644

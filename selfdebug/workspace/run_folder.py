@@ -1,0 +1,134 @@
+"""The folder of one run on disk: its journal, and the saved copies that a roll back is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from selfdebug.errors import UsageError
+from selfdebug.workspace.backups import short_name
+from selfdebug.workspace.folder import Content, Folder
+from selfdebug.workspace.journal import Record, RunState, Saved, encode, fold
+
+RUNS_NAME = "runs"
+_JOURNAL_NAME = "journal.jsonl"
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_COPY_NAME = re.compile(r"[0-9]+-[^/\0]+")
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def checked_run_id(run_id: str) -> str:
+    """The id itself. Raises UsageError where it could not be a file and a git reference."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"{run_id!a} is no run id: letters, digits, - and _ only.")
+    return run_id
+
+
+class RunFolder:
+    """An open run folder and what its journal says so far."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self.state = RunState()
+        if folder.stat(_JOURNAL_NAME) is not None:
+            self.state = fold(folder.read(_JOURNAL_NAME).data.splitlines())
+
+    @property
+    def path(self) -> str:
+        """Where the folder is, as text for a person."""
+        return str(self._folder.path)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, which is the name of the folder, whatever the journal says."""
+        return self._folder.path.name
+
+    @property
+    def folder(self) -> Folder:
+        """The open folder, which also holds the files that are taken back whole."""
+        return self._folder
+
+    def note(self, record: Record) -> None:
+        """Append to the journal, synced before this returns."""
+        self._folder.append(_JOURNAL_NAME, encode(record))
+        self.state.add(record)
+
+    def save(self, stem: str, data: bytes, label: str = "bak") -> str:
+        """Keep a copy; returns its name in the folder. Bytes that are saved already are not written again."""
+        copy = f"{stem}.{label}"
+        if self._folder.stat(copy) is not None:
+            if self._folder.read(copy).data == data:
+                return copy
+            self._folder.remove(copy)
+        self._folder.create(copy, data)
+        self._folder.sync()
+        return copy
+
+    def saved_bytes(self, copy: str, sha: str) -> bytes | None:
+        """The bytes of a copy, or None where it is gone or not what was saved."""
+        if not _COPY_NAME.fullmatch(copy):
+            return None
+        try:
+            data = self._folder.read(copy).data
+        except OSError:
+            return None
+        return data if digest(data) == sha else None
+
+    def inode_of(self, saved: Saved) -> str:
+        """The name under which the replaced file is held."""
+        return f"{saved.number}-held"
+
+    def stem_of(self, saved: Saved) -> str:
+        """The start of the names of a file's copies."""
+        return f"{saved.number}-{short_name(saved.file.rpartition('/')[2])}"
+
+    def keep_inode(self, saved: Saved, parent: Folder, name: str, current: Content) -> None:
+        """Hold on to the very file that an edit is about to replace, where the file system lets us.
+
+        Putting that one back keeps hard links, owner and attributes, and needs no space on a full disk.
+        """
+        if digest(current.data) != saved.sha or self._folder.stat(self.inode_of(saved)) is not None:
+            return
+        try:
+            parent.link(name, self._folder, self.inode_of(saved))
+        except OSError:
+            return  # another file system, or one without links: the copy is put back instead
+
+    def is_inode_intact(self, saved: Saved) -> bool:
+        """Whether the replaced file is still held and nobody changed it under another name."""
+        if self._folder.stat(self.inode_of(saved)) is None:
+            return False
+        held = self._folder.read(self.inode_of(saved))
+        return digest(held.data) == saved.sha and (held.traits.mode, held.mtime_ns) == (saved.mode, saved.mtime_ns)
+
+    def let_inodes_go(self) -> None:
+        """Drop the held files, so that the user's ones have their one name again."""
+        for saved in self.state.saved.values():
+            self._folder.remove(self.inode_of(saved))
+
+    def clear(self) -> None:
+        """Remove what the folder holds, its journal last."""
+        names = sorted(self._folder.names(), key=lambda name: name == _JOURNAL_NAME)
+        for name in names:
+            self._folder.remove(name)
+
+
+@contextmanager
+def opened_run(state: Folder, run_id: str, *, create: bool = False) -> Iterator[RunFolder]:
+    """Open the folder of a run. Raises OSError where it is absent or not a plain folder."""
+    with state.enter(RUNS_NAME, create=create) as runs, runs.enter(run_id, create=create) as folder:
+        yield RunFolder(folder)
+
+
+def run_ids(state: Folder) -> list[str]:
+    """The ids of all runs that have a folder, in no order."""
+    if state.stat(RUNS_NAME) is None:
+        return []
+    with state.enter(RUNS_NAME) as runs:
+        return [name for name in runs.names() if _RUN_ID.fullmatch(name)]
