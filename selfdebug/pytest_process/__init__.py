@@ -1,0 +1,138 @@
+"""Runs pytest on a project: in its own interpreter, with our plugin injected, bounded in time and output.
+
+This package is the only place that starts processes. Each run has a fresh folder for everything that pytest writes, so
+that nothing is left in the project, and ends with all its descendants.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from selfdebug.errors import PytestRunError
+from selfdebug.model import PytestRun
+from selfdebug.pytest_process.child import Ended, run_child
+from selfdebug.pytest_process.command import Request, launch
+from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.project import ProjectFiles
+from selfdebug.pytest_process.records import Recorded, read_records
+from selfdebug.pytest_process.scratch import Scratch, scratch_folder
+
+__all__ = ["Interpreter", "PytestStartError", "run_pytest"]
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BAR = re.compile(r"^[=_\-\s]*$|^=+ .* =+$")
+_TELLING = re.compile(r"^E  +\S|\berror\b|^\S*(?:Error|Exception|Interrupt)\b", re.IGNORECASE)
+
+
+class PytestStartError(PytestRunError):
+    """pytest ended before its session began; `run` holds what is known, such as the failure of a conftest's import."""
+
+    def __init__(self, message: str, run: PytestRun) -> None:
+        super().__init__(message, reason="pytest-start")
+        self.run = run
+
+
+def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
+    interpreter: Interpreter,
+    root: Path,
+    *,
+    node_ids: Sequence[str] = (),
+    pytest_args: Sequence[str] = (),
+    timeout: float = 600.0,
+    sources: Mapping[str, bytes] | None = None,
+    record_probes: bool = False,
+    run_id: str = "pytest",
+    progress: Callable[[int, int], None] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> PytestRun:
+    """Run the tests `node_ids` (all that the project configures, without any) in `root` for at most `timeout` seconds.
+
+    `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
+    which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
+    number of tests done and the number collected. `env` is the environment to start from, this process's by default.
+
+    A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
+    PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options; and
+    UsageError for a node id that pytest would take for an option.
+    """
+    project = ProjectFiles(root)
+    request = Request(
+        interpreter=interpreter,
+        root=project.root,
+        node_ids=tuple(node_ids),
+        pytest_args=tuple(pytest_args),
+        sources=sources or {},
+        record_probes=record_probes,
+        env=os.environ if env is None else env,
+    )
+    with scratch_folder() as scratch:
+        start = launch(request, scratch, marker=uuid.uuid4().hex)
+        tick = None if progress is None else _ticker(scratch, progress)
+        ended = run_child(start, timeout, tick)
+        recorded = read_records(scratch.records, project)
+    run = _run(run_id, request.node_ids, start.command, ended, recorded)
+    if not recorded.is_greeted and not ended.timed_out:
+        raise PytestStartError(_why_not_started(ended), run)
+    return run
+
+
+def _run(run_id: str, node_ids: tuple[str, ...], command: tuple[str, ...], ended: Ended, found: Recorded) -> PytestRun:
+    return PytestRun(
+        id=run_id,
+        proposed=node_ids,
+        command=command,
+        exit_code=None if ended.timed_out else ended.exit_code,
+        seconds=ended.seconds,
+        outcomes=tuple(found.outcomes.items()),
+        failures=tuple(found.failures),
+        hits=tuple(found.hits),
+        catches=tuple(found.catches),
+        served=tuple(sorted(found.served - found.loaded_before)),
+        ended=found.is_ended and not ended.timed_out,
+        timed_out=ended.timed_out,
+        collected=found.collected,
+        python=found.python,
+        pytest=found.pytest,
+        output=ended.output,
+        is_output_cut=ended.is_output_cut,
+    )
+
+
+def _ticker(scratch: Scratch, progress: Callable[[int, int], None]) -> Callable[[], None]:
+    """Reads what the plugin has written since the last tick, by a cheap look at each line."""
+    read: dict[Path, int] = {}
+    counts = {"done": 0, "collected": 0}
+
+    def tick() -> None:
+        before = dict(counts)
+        for path in scratch.folder.glob(f"{scratch.records.name}.*"):
+            with path.open("rb") as stream:
+                stream.seek(read.get(path, 0))
+                new = stream.read()
+            read[path] = read.get(path, 0) + len(new)
+            counts["done"] += new.count(b'"kind":"test"')
+            for number in re.findall(rb'"count":(\d+),"kind":"collected"', new):
+                counts["collected"] = max(counts["collected"], int(number))
+        if counts != before:
+            progress(counts["done"], counts["collected"])
+
+    return tick
+
+
+def _why_not_started(ended: Ended) -> str:
+    how = f"exit code {ended.exit_code}" if ended.exit_code >= 0 else f"signal {-ended.exit_code}"
+    told = last_telling_lines(ended.output)
+    return f"pytest ended with {how} before its session began" + (f": {told}" if told else " and said nothing")
+
+
+def last_telling_lines(output: str) -> str:
+    """The part of an output that says most probably why it ended, without terminal escapes, at most 400 characters."""
+    lines = [_ESCAPE.sub("", line).rstrip() for line in output.split("\n")]
+    lines = [line for line in lines if line and not _BAR.match(line)]
+    telling = [line for line in lines if _TELLING.search(line)]
+    chosen = [re.sub(r"^E\s+", "", line).strip() for line in (telling or lines)[-2:]]
+    return " / ".join(chosen)[:400]

@@ -1,0 +1,95 @@
+"""The command line and the environment with which pytest is started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfdebug.errors import UsageError
+from selfdebug.pytest_process.child import Launch
+from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.scratch import Scratch
+from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME
+
+# Left by a pytest that we were started from; they would tell the tests' pytest that it is that one.
+_OF_AN_OUTER_RUN = frozenset(
+    {"PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"}
+)
+_LONGEST_ARGUMENTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be run: `root` is resolved, `sources` are served in place of files of `root`, `env` is the user's."""
+
+    interpreter: Interpreter
+    root: Path
+    node_ids: tuple[str, ...]
+    pytest_args: tuple[str, ...]
+    sources: Mapping[str, bytes]
+    record_probes: bool
+    env: Mapping[str, str]
+
+
+def launch(request: Request, scratch: Scratch, marker: str) -> Launch:
+    """The process that runs what is requested, with `scratch` as the place for whatever it leaves.
+
+    Raises UsageError for a node id that pytest would take for an option or for a file of options: node ids come from
+    logs, and what stands in a log must not become an option.
+    """
+    scratch.share_bytecode(request.interpreter, request.root)
+    return Launch(_arguments(request, scratch), request.root, _environment(request, scratch, marker), marker)
+
+
+def _arguments(request: Request, scratch: Scratch) -> tuple[str, ...]:
+    """The command line.
+
+    Ours come after the project's own options (`addopts`) and so win: one failure does not end the run, and a file that
+    cannot be collected does not keep the others from being run. The caller's `pytest_args` win over both.
+    """
+    options = (
+        *("-p", PLUGIN_NAME),
+        *("-o", f"cache_dir={scratch.cache}"),
+        "--maxfail=0",
+        "--continue-on-collection-errors",
+    )
+    tests = _tests(request, scratch)
+    return (str(request.interpreter.path), "-m", "pytest", *options, *request.pytest_args, *tests)
+
+
+def _tests(request: Request, scratch: Scratch) -> tuple[str, ...]:
+    """The node ids, or a file of them where a command line would become too long and pytest can read one."""
+    for node_id in request.node_ids:
+        if not node_id or node_id[0] in "-@" or "\0" in node_id or "\n" in node_id:
+            raise UsageError(f"{node_id!r} is not the node id of a test")
+    if sum(map(len, request.node_ids)) < _LONGEST_ARGUMENTS or request.interpreter.pytest_release < (8, 2):
+        return request.node_ids
+    file = scratch.folder / "node-ids"
+    file.write_text("\n".join(request.node_ids) + "\n", encoding="utf-8")
+    return (f"@{file}",)
+
+
+def _environment(request: Request, scratch: Scratch, marker: str) -> dict[str, str]:
+    """The user's environment, with what the plugin is told and the places for everything that runs leave."""
+    base = request.env
+    env = {name: value for name, value in base.items() if name not in _OF_AN_OUTER_RUN}
+    if "PYTHONPATH" in base:
+        env["SELFDEBUG_PYTHONPATH"] = base["PYTHONPATH"]
+    env |= {
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(PLUGIN_FOLDER), base.get("PYTHONPATH", "")))),
+        "PYTHONPYCACHEPREFIX": str(scratch.bytecode),
+        "TMPDIR": str(scratch.temporary),
+        "SELFDEBUG_RUN": marker,
+        "SELFDEBUG_RECORDS": str(scratch.records),
+        "SELFDEBUG_ROOT": str(request.root),
+    }
+    env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(scratch.folder / "hypothesis"))
+    if "COVERAGE_PROCESS_START" not in env and "COVERAGE_PROCESS_CONFIG" not in env:  # else somebody measures us
+        env.setdefault("COVERAGE_FILE", str(scratch.folder / "coverage"))
+    if request.sources:
+        env["SELFDEBUG_SOURCES"] = str(scratch.put_sources(request.sources, request.root))
+    if request.record_probes:
+        env["SELFDEBUG_PROBES"] = "1"
+    return env

@@ -1,0 +1,48 @@
+"""A pytest plugin that reports what a run did to the process that started it, and serves source files from memory.
+
+It is loaded with `-p _selfdebug_plugin` into an environment in which nothing of ours is installed, so it uses the
+standard library and pytest only, and runs on Python 3.8. It says nothing and does nothing unless the environment
+variables below are set. PYTEST_DONT_REWRITE
+
+SELFDEBUG_RECORDS  the path to which `.<pid>` is added to name the file of JSON lines that each process writes
+SELFDEBUG_ROOT     the folder of the project, whose frames are reported with their local variables
+SELFDEBUG_SOURCES  a JSON file that maps paths of source files to files whose bytes are to be used in their place
+SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from .journal import Journal
+from .probes import Recorder
+from .reporter import Reporter
+from .sources import MemoryFinder
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["pytest_addoption"]
+
+RECORDS = "SELFDEBUG_RECORDS"
+ROOT = "SELFDEBUG_ROOT"
+SOURCES = "SELFDEBUG_SOURCES"
+PROBES = "SELFDEBUG_PROBES"
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: ARG001 - a hook
+    """Called as soon as pytest has imported this plugin, which is before it imports any file of the project."""
+    records = os.environ.get(RECORDS)
+    if not records:
+        return
+    journal = Journal(records)
+    if os.environ.get(SOURCES):
+        finder = MemoryFinder.from_index(os.environ[SOURCES], journal)
+        sys.meta_path.insert(0, finder)
+    recorder = None
+    if os.environ.get(PROBES):
+        recorder = Recorder(journal)
+        recorder.install()
+    pluginmanager.register(Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder), "selfdebug-reporter")
