@@ -1,0 +1,135 @@
+"""A start of pytest as the trace keeps it: what was asked and what really ran outside, what was seen inside."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from selfdebug.model import ExceptionRecord, Failure, Frame, ProbeHit, PytestRun, Value
+from selfdebug.trace.records import ToolCall
+from selfdebug.trace.redaction import Seen
+
+MAX_TESTS = 5000
+MAX_HITS = 2000
+MAX_HISTORY = 2000
+MAX_OUTPUT = 8000
+"""What is kept of one inner run; the true counts stand beside it."""
+
+_PLUGIN = re.compile(r"selfdebug")
+
+
+def of_run(
+    run: PytestRun, step: str, why_added: str, history: Iterable[dict[str, Any]]
+) -> tuple[ToolCall, dict[str, Any]]:
+    """The call that the trace lists, and the inner run."""
+    asked = Counter(run.proposed)
+    added = tuple((Counter(run.command) - asked).elements()) if run.command else ()
+    call = ToolCall(
+        id=run.id,
+        step=step,
+        proposed=run.proposed,
+        command=run.command,
+        added=added,
+        added_because=why_added,
+        outcome=outcome(run),
+        exit_code=run.exit_code,
+        seconds=run.seconds,
+        tests=len(run.outcomes),
+    )
+    return call, inner(run, history)
+
+
+def outcome(run: PytestRun) -> str:
+    """How a run of pytest went, in one sentence."""
+    if run.timed_out:
+        return f"It was killed at its time-out after {run.seconds:.1f} s, which proves nothing."
+    if not run.ended:
+        return f"It ended (exit code {run.exit_code}) before its session did, which proves nothing."
+    counts = Counter(outcome.value for _, outcome in run.outcomes)
+    if not counts:
+        return f"No test ran (exit code {run.exit_code})."
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) + f" (exit code {run.exit_code})."
+
+
+def inner(run: PytestRun, history: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What the plugin saw inside, as JSON-like data."""
+    past = list(history)
+    return {
+        "tests": [[node, outcome.value] for node, outcome in run.outcomes[:MAX_TESTS]],
+        "failures": [failure(item) for item in run.failures],
+        "hits": [hit(item) for item in run.hits[:MAX_HITS]],
+        "catches": [
+            {
+                "function": catch.function,
+                "test": catch.node_id,
+                "exception": exception(catch.exception),
+                "locals": {name: value(item) for name, item in catch.locals},
+                "seq": catch.sequence,
+            }
+            for catch in run.catches[:MAX_HITS]
+        ],
+        "history": past[:MAX_HISTORY],
+        "output": Seen(run.output[-MAX_OUTPUT:]),
+        "counts": {
+            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches), "history": len(past),
+            "output": len(run.output),
+        },
+        "served": list(run.served),
+        "python": run.python,
+        "pytest": run.pytest,
+    }  # fmt: skip
+
+
+def hit(item: ProbeHit) -> dict[str, Any]:
+    """One recorded evaluation of a probed expression."""
+    seen = value(item.value)
+    return {"function": item.function, "test": item.node_id, "id": item.id, "value": seen, "seq": item.sequence}
+
+
+def value(item: Value) -> dict[str, Any]:
+    """A recorded object: its type and None-ness are kept even where values are left out."""
+    data: dict[str, Any] = {
+        "type": item.type,
+        "is_none": item.is_none,
+        "repr": item.repr if item.is_none else Seen(item.repr),
+    }
+    if item.truncated:
+        data["truncated"] = True
+    if item.redacted:
+        data["redacted"] = True
+    return data
+
+
+def exception(item: ExceptionRecord) -> dict[str, Any]:
+    """An exception: its class, what it says, and what it names."""
+    data: dict[str, Any] = {"type": item.type, "message": Seen(item.message)}
+    if item.name:
+        data["name"] = item.name
+    if item.key:
+        data["key"] = Seen(item.key)
+    return data
+
+
+def frame(item: Frame) -> dict[str, Any]:
+    """A frame: where it is, its code, its locals."""
+    return {
+        "place": f"{item.file or item.path}:{item.line}",
+        "function": item.function,
+        "code": item.code,
+        "locals": {name: value(local) for name, local in item.locals},
+    }
+
+
+def failure(item: Failure) -> dict[str, Any]:
+    """A failing test phase with its frames, and the exceptions that it was raised from."""
+    data: dict[str, Any] = {
+        "test": item.node_id,
+        "when": item.when.value,
+        "exception": exception(item.exception),
+        "frames": [frame(entry) for entry in item.frames],
+    }
+    if item.causes:
+        data["causes"] = [exception(cause.exception) for cause in item.causes]
+    return data

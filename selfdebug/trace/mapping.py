@@ -1,0 +1,332 @@
+"""From the records of the stages to the keys of the trace: the loop hands a record over whole, and one plain sentence
+of the step comes with it.
+
+Each function fills one open step: what the stage read, what it wrote, what its narrative line says.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from selfdebug.model import (
+    Candidate,
+    Caught,
+    Diagnosis,
+    Failure,
+    FaultLocation,
+    Frame,
+    Link,
+    Observation,
+    Patch,
+    Pin,
+    PytestRun,
+    Receiver,
+    Repair,
+    Trial,
+    Verdict,
+)
+from selfdebug.trace import calls
+from selfdebug.trace.recorder import StepWriter
+from selfdebug.trace.redaction import Seen
+
+MAX_FAILURES = 50
+MAX_VALUES = 50
+"""Members of one list that a step writes; the sentence of the step tells the true number."""
+
+
+def ingest(step: StepWriter, failures: Sequence[Failure], source: str = "pytest") -> None:
+    """What failed. `source` is `pytest`, or the name of the captured log; the first failure is the one worked on."""
+    if source != "pytest":
+        step.untracked("the captured log")
+    step.set("failures.count", len(failures))
+    for failure in failures[:MAX_FAILURES]:
+        step.append("failures", _failure_line(failure))
+    if not failures:
+        step.describe(f"Nothing failed, says {source}.")
+        return
+    _failure(step, failures[0])
+    count = f"{len(failures)} failures were" if len(failures) != 1 else "One failure was"
+    step.describe(
+        f"{count} read from {source}; the first is {_failure_line(failures[0])}.",
+        f"{count} read from {source}; the first is {failures[0].node_id}.",
+    )
+
+
+def reproduced(step: StepWriter, failures: Sequence[Failure], missing: Sequence[str] = ()) -> None:
+    """The live failures of the tests that a log named, and the node ids whose failure did not come again."""
+    step.read("failures")
+    step.set("failures.live", [_failure_line(failure) for failure in failures[:MAX_FAILURES]])
+    step.set("failures.missing", list(missing))
+    if failures:
+        _failure(step, failures[0])
+    again = f"{len(failures)} failed again" if failures else "none failed again"
+    gone = f"; {len(missing)} did not fail: {', '.join(missing[:3])}" if missing else ""
+    step.describe(f"The tests were run again: {again}{gone}.")
+
+
+def selected(step: StepWriter, failure: Failure, frame: Frame | None) -> None:
+    """The frame that was chosen as the place to look at."""
+    step.read("failure.frames", "failure.exception")
+    step.set("failure.node_id", failure.node_id)
+    if frame is None:
+        step.set("frame", None)
+        step.describe("No frame of the traceback lies inside the project.")
+        return
+    step.set("frame", calls.frame(frame))
+    skipped = sum(1 for other in failure.frames[failure.frames.index(frame) + 1 :]) if frame in failure.frames else 0
+    deeper = f"; {skipped} deeper ones are outside the project or its tests" if skipped else ""
+    step.describe(f"The deepest frame to look at is {frame.file}:{frame.line} in {frame.function}{deeper}.")
+
+
+def located(step: StepWriter, location: FaultLocation) -> None:
+    """The statement that raised and the receivers that can have raised it."""
+    step.read("failure.exception", "failure.frames", "frame")
+    step.untracked("the source file on disk")
+    step.set("location.file", location.file)
+    step.set("location.line", location.line)
+    step.set("location.function", location.function)
+    step.set("location.kind", location.kind.value)
+    step.set("location.statement", location.statement_code)
+    step.set("location.receivers", [_receiver(receiver) for receiver in location.receivers])
+    where = f"{location.file}:{location.line}" + (f" in {location.function}" if location.function else "")
+    if location.receivers:
+        first = location.receivers[0]
+        step.set("location.receiver", first.code)
+        step.set("location.evidence", first.evidence)
+        others = f", {len(location.receivers) - 1} others possible" if len(location.receivers) > 1 else ""
+        step.describe(f"{where}: {location.kind.value}, receiver {first.code} (by {first.evidence}{others}).")
+    else:
+        step.describe(f"{where}: {location.kind.value}, no receiver could be named.")
+
+
+def observed(
+    step: StepWriter, observations: Sequence[Observation], caught: Sequence[Caught] = (), refused: Sequence[str] = ()
+) -> None:
+    """What the probe saw at the failing statement; `refused` says what could not be probed and why."""
+    step.read("location.file", "location.line", "location.receivers")
+    by_expression: dict[str, list[Observation]] = {}
+    for observation in observations:
+        by_expression.setdefault(observation.expression, []).append(observation)
+    for expression, seen in by_expression.items():
+        failing_first = sorted(seen, key=lambda item: not item.in_failure)
+        step.set(f"observation.{expression}", [_observation(item) for item in failing_first[:MAX_VALUES]])
+    for item in caught[:MAX_VALUES]:
+        step.append(
+            "observation.caught",
+            {
+                "test": item.node_id,
+                "place": str(item.place),
+                "exception": calls.exception(item.exception),
+                "locals": {name: calls.value(value) for name, value in item.locals},
+            },
+        )
+    for reason in refused:
+        step.append("observation.refused", reason)
+    bad = [item for item in observations if item.in_failure]
+    values = "; ".join(f"{item.expression} was {item.value.type}" for item in _distinct(bad)[:4])
+    seen_of = f"{len(observations)} values of {len(by_expression)} expressions were seen"
+    step.describe(f"{seen_of}; when it raised, {values}." if values else f"{seen_of}, none when it raised.")
+
+
+def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = ()) -> None:
+    """Where the value came from, from the receiver back to its birth; `untracked` names sources nobody could see."""
+    step.read("location.receiver", "observation", "location.file", "location.line")
+    step.untracked(*untracked)
+    step.set("origin.chain", [_link(link) for link in chain])
+    if not chain:
+        step.describe("Where the value came from could not be followed.")
+        return
+    birth = chain[-1]
+    step.set("origin.birth", f"{birth.file}:{birth.line}")
+    way = f"The value was followed over {len(chain)} steps to {birth.file}:{birth.line}"
+    step.describe(f"{way}: {birth.sentence.rstrip('.')}.", f"{way}.")
+
+
+def diagnosed(step: StepWriter, diagnosis: Diagnosis) -> None:
+    """What went wrong, in one sentence."""
+    step.read("failure.exception", "location", "observation", "origin.chain")
+    step.set("diagnosis.kind", diagnosis.location.kind.value)
+    step.set("diagnosis.sentence", Seen(diagnosis.sentence))
+    step.describe(diagnosis.sentence, f"The failure is of the kind {diagnosis.location.kind.value}.")
+
+
+def proposed(step: StepWriter, candidates: Sequence[Candidate], refused: Iterable[tuple[str, str]] = ()) -> None:
+    """The candidates in the order in which they are tried, and the guards that did not fit, each with its reason."""
+    step.read("diagnosis", "location", "observation", "origin.chain")
+    for candidate in candidates:
+        step.append("candidates", _candidate(candidate))
+    reasons = list(dict.fromkeys(refused))
+    for guard, reason in reasons:
+        step.append("refusals", {"guard": guard, "reason": reason})
+    no_fit = f"; {len(reasons)} guards do not fit" if reasons else ""
+    if candidates:
+        first = candidates[0]
+        step.describe(f"{len(candidates)} candidates were proposed, first {_named(first)}: {first.reason}{no_fit}.")
+    else:
+        step.describe(f"No candidate was found{no_fit}.")
+
+
+def trial(step: StepWriter, judged: Trial) -> None:
+    """One candidate and what the tests said of it, under `trial.<number of the step>`."""
+    step.read("candidates")
+    prefix = f"trial.{step.number}"
+    candidate = judged.candidate
+    step.set(f"{prefix}.candidate", _candidate(candidate))
+    step.set(f"{prefix}.verdict", judged.verdict.value)
+    step.set(f"{prefix}.detail", Seen(judged.detail))
+    step.set(f"{prefix}.tier", judged.tier.value)
+    step.set(f"{prefix}.seconds", round(judged.seconds, 4))
+    if judged.next_failure is not None:
+        step.set(f"{prefix}.next_failure", _failure_line(judged.next_failure))
+    if judged.patch is not None and judged.verdict is Verdict.PLAUSIBLE:
+        step.set(f"{prefix}.diff", diff_of(judged.patch.file, judged.patch.before, judged.patch.after))
+    step.decided(Seen(f"{judged.verdict.value}: {judged.detail}"))
+    verdict = f"{_named(candidate)} was {judged.verdict.value}"
+    step.describe(f"{verdict}: {judged.detail.rstrip('.')}.", f"{verdict}.")
+
+
+def kept(step: StepWriter, patch: Patch, trial_step: str | None = None) -> None:
+    """The patch that stays, and the step whose trial decided for it."""
+    candidate = patch.candidate
+    number = trial_step.rpartition("#")[2] if trial_step else None
+    step.read(f"trial.{number}" if number else "candidates")
+    step.set("patch.file", patch.file)
+    step.set("patch.guard", candidate.guard)
+    step.set("patch.candidate", _candidate(candidate))
+    step.set("patch.default", candidate.default)
+    step.set("patch.reason", candidate.reason)
+    step.set("patch.diff", diff_of(patch.file, patch.before, patch.after))
+    step.decided(f"plausible, so kept: {candidate.reason}", trial_step)
+    step.describe(f"{_named(candidate)} is kept in {patch.file} ({patch.lines_touched} lines): {candidate.reason}.")
+
+
+def pinned(step: StepWriter, pins: Sequence[Pin], fired: Mapping[str, int] | None = None) -> None:
+    """What the tests hold of the patch; `fired` counts, by node id, how often the guard acted (None: not counted)."""
+    step.read("patch.diff")
+    step.set("patch.pins", [{"part": pin.part, "pinned": pin.pinned, "sentence": pin.sentence} for pin in pins])
+    if fired is not None:
+        step.set("patch.fired", dict(fired))
+    loose = [pin for pin in pins if not pin.pinned]
+    acted = "" if fired is None else f" The guard acted {sum(fired.values())} times in {len(fired)} tests."
+    if loose:
+        step.describe("Not pinned by any test: " + "; ".join(pin.part for pin in loose) + "." + acted)
+    else:
+        step.describe(f"Each of {len(pins)} parts of the patch that were looked at is pinned by a test.{acted}")
+
+
+def verified(step: StepWriter, run: PytestRun, broken: Sequence[str] = ()) -> None:
+    """A run over the files on disk; `broken` are tests that passed before and do not any more."""
+    step.read("patch.diff")
+    step.untracked("the project's files on disk")
+    step.set("verify.outcome", calls.outcome(run))
+    step.set("verify.failed", list(run.failed))
+    step.set("verify.broken", list(broken))
+    worse = f" {len(broken)} tests that passed before do not: {', '.join(broken[:3])}." if broken else ""
+    step.describe(f"The suite over the files on disk: {calls.outcome(run)}{worse}")
+
+
+def rolled_back(step: StepWriter, reason: str, files: Sequence[str] = (), backup: Sequence[str] = ()) -> None:
+    """Why everything was put back, which files that were, and what can bring the best attempt back."""
+    step.read("trial", "verify")
+    step.set("rollback.reason", reason)
+    step.set("rollback.files", list(files))
+    step.set("rollback.backup", list(backup))
+    step.decided(reason)
+    where = f" The best attempt is kept as {', '.join(backup)}." if backup else ""
+    step.describe(f"Rolled back: {reason.rstrip('.')}.{where}")
+
+
+def reported(step: StepWriter, repair: Repair) -> None:
+    """How the run ended."""
+    step.read("patch.diff", "rollback.reason", "verify.outcome")
+    step.set("result.status", repair.final_status.value)
+    step.set("result.exit_code", repair.exit_code)
+    step.set("result.exit_reason", repair.exit_reason)
+    step.set("result.sentence", Seen(repair.sentence))
+    step.set("result.files", list(repair.files_patched))
+    step.set("result.timings", {name: round(seconds, 3) for name, seconds in repair.timings})
+    if repair.warnings:
+        step.set("result.warnings", list(repair.warnings))
+    step.describe(repair.sentence, f"The run ended: {repair.exit_reason}.")
+
+
+def diff_of(file: str, before: bytes, after: bytes) -> str:
+    """A unified diff of two versions of a file, as text; a missing final newline is marked as diff does."""
+    old = before.decode("utf-8", "backslashreplace").splitlines(keepends=True)
+    new = after.decode("utf-8", "backslashreplace").splitlines(keepends=True)
+    lines = difflib.unified_diff(old, new, f"a/{file}", f"b/{file}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _failure(step: StepWriter, failure: Failure) -> None:
+    step.set("failure.node_id", failure.node_id)
+    step.set("failure.when", failure.when.value)
+    step.set("failure.exception", calls.exception(failure.exception))
+    step.set("failure.frames", [calls.frame(frame) for frame in failure.frames])
+    if failure.causes:
+        step.set("failure.causes", [calls.failure(cause) for cause in failure.causes])
+
+
+def _failure_line(failure: Failure) -> Seen:
+    where = failure.deepest_source or failure.deepest
+    place = f" at {where.file}:{where.line}" if where else ""
+    test = failure.node_id or "a test without a name"
+    return Seen(f"{test} ({failure.exception.short_type}: {failure.exception.message[:200]}{place})")
+
+
+def _receiver(receiver: Receiver) -> dict[str, Any]:
+    return {
+        "code": receiver.code,
+        "operation": receiver.operation,
+        "name": receiver.name,
+        "evidence": receiver.evidence,
+        "line": receiver.receiver.start_line,
+        "column": receiver.receiver.start_column,
+    }
+
+
+def _observation(item: Observation) -> dict[str, Any]:
+    return {"test": item.node_id, "value": calls.value(item.value), "raised": item.in_failure, "seq": item.sequence}
+
+
+def _distinct(observations: Sequence[Observation]) -> list[Observation]:
+    return list({(item.expression, item.value.type): item for item in observations}.values())
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "place": f"{link.file}:{link.line}",
+        "function": link.function,
+        "code": link.code,
+        "value": Seen(link.value),
+        "kind": link.kind,
+        "evidence": link.evidence,
+        "sentence": Seen(link.sentence),
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "id": candidate.id,
+        "guard": candidate.guard,
+        "family": candidate.family,
+        "place": f"{candidate.file}:{candidate.expression.start_line}",
+        "site": candidate.site.value,
+        "receiver": candidate.receiver_code,
+        "test": candidate.test,
+        "reason": candidate.reason,
+    }
+    if candidate.default is not None:
+        data["default"] = candidate.default
+        data["default_source"] = candidate.default_source
+    return data
+
+
+def _named(candidate: Candidate) -> str:
+    default = f" with default {candidate.default}" if candidate.default is not None else ""
+    return f"{candidate.guard} on {candidate.receiver_code} ({candidate.id}){default}"

@@ -1,0 +1,378 @@
+"""The one seam through which a run is recorded.
+
+A recorder never fails a run: what cannot be written costs one sentence in `warnings`, and the steps go on without it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from selfdebug.model import PytestRun
+from selfdebug.trace import calls, retention
+from selfdebug.trace.records import (
+    MAX_STORED,
+    Check,
+    Event,
+    Finding,
+    InnerRun,
+    Read,
+    Run,
+    RunStatus,
+    Step,
+    ToolCall,
+    Write,
+)
+from selfdebug.trace.redaction import LEFT_OUT, REDACTED, Redactor
+from selfdebug.trace.settings import TraceSettings
+from selfdebug.trace.store import Store, TraceStoreError, set_aside
+from selfdebug.version import __version__
+
+TRIM_EVERY = 100
+"""Events beyond the bound that may gather before the oldest are dropped, so that not every step pays for it."""
+
+_Result = TypeVar("_Result")
+
+
+class StepWriter:
+    """An open step: what it reads, writes and suffers is collected here and filed when the step ends."""
+
+    def __init__(self, recorder: Recorder, opened: Step) -> None:
+        self._recorder = recorder
+        self._opened = opened
+        self._description = opened.description
+        self._rule, self._because = opened.rule, opened.because
+        self._reads: dict[str, Read] = {}
+        self._writes: list[Write] = []
+        self._errors: list[str] = []
+        self._untracked: list[str] = []
+        self._calls: list[str] = []
+
+    @property
+    def id(self) -> str:
+        """The id of the step, `stage#n`."""
+        return self._opened.id
+
+    @property
+    def number(self) -> int:
+        """The number of the step in the run."""
+        return self._opened.number
+
+    def describe(self, sentence: str, without_values: str | None = None) -> None:
+        """Say what the step did, in place of what it was going to do.
+
+        `without_values` is said instead where values of the program are left out and the sentence quotes one.
+        """
+        recorder = self._recorder
+        if without_values is not None and not recorder.settings.include_values:
+            sentence = without_values
+        self._description = recorder.redactor.text(sentence)
+
+    def decided(self, rule: str, because: str | None = None) -> None:
+        """Name the rule that led to this step and the step whose decision that was."""
+        self._rule = self._recorder.redactor.data(rule)  # a `Seen` rule is left out with the values
+        self._because = because or self._because
+
+    def read(self, *keys: str) -> None:
+        """Note state keys that the step read; whoever had written them last is connected now."""
+        for key in keys:
+            if key not in self._reads:
+                self._reads[key] = self._recorder.resolve(key)
+
+    def set(self, key: str, value: Any) -> None:
+        """Write a state key; the value is JSON-like data."""
+        self._write(key, "set", value)
+
+    def append(self, key: str, value: Any) -> None:
+        """Add one member to the list under a state key."""
+        self._write(key, "append", value)
+
+    def untracked(self, *sources: str) -> None:
+        """Name sources that the step used and the trace does not see: environment, clock, the user's disk."""
+        self._untracked.extend(sources)
+
+    def error(self, error: BaseException | str) -> None:
+        """Note an error that the step met."""
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        self._errors.append(self._recorder.redactor.text(text))
+
+    def tool_call(self, run: PytestRun, why_options_added: str = "", history: Iterable[dict[str, Any]] = ()) -> str:
+        """Note a start of pytest with what it saw inside; returns its id. `history`: assignments that were traced."""
+        call, inner = calls.of_run(run, self.id, why_options_added, history)
+        return self._call(call, inner)
+
+    def forked_trial(self, call_id: str, outcome: str, seconds: float, command: Iterable[str] = ()) -> str:
+        """Note a trial that ran in a fork of an earlier start of pytest; returns its id."""
+        words = tuple(command)
+        return self._call(ToolCall(call_id, self.id, words, words, (), "", outcome, None, seconds), None)
+
+    def snapshot(self, ended: float | None = None) -> Step:
+        """The step as it stands."""
+        return replace(
+            self._opened,
+            description=self._description,
+            ended=ended,
+            reads=tuple(self._reads.values()),
+            writes=tuple(self._writes),
+            errors=tuple(self._errors),
+            untracked=tuple(dict.fromkeys(self._untracked)),
+            rule=self._rule,
+            because=self._because,
+            calls=tuple(self._calls),
+        )
+
+    def _call(self, call: ToolCall, inner: dict[str, Any] | None) -> str:
+        self._recorder.file_call(call, inner, is_trial=self._opened.stage == "try")
+        self._calls.append(call.id)
+        return call.id
+
+    def _write(self, key: str, verb: str, value: Any) -> None:
+        write = self._recorder.prepared(key, verb, value)
+        self._writes.append(write)
+        self._recorder.wrote(write.key, verb, self.id)
+
+
+class Recorder:
+    """Records one run. Steps may be opened from several threads; what they write is filed when each ends."""
+
+    def __init__(self, run: Run, settings: TraceSettings, warn: Callable[[str], None] | None = None) -> None:
+        self.run = run
+        self.settings = settings
+        self.redactor = Redactor(settings.redact_keys, settings.redact_patterns, settings.include_values)
+        self.warnings: list[str] = []
+        self._warn = warn
+        self._store: Store | None = None
+        self._lock = threading.RLock()
+        self._clock = time.monotonic()
+        self._steps = 0
+        self._seq = 0
+        self._kept = 0
+        self._writers: dict[str, tuple[str, ...]] = {}
+        self._last: dict[str, str] = {}
+        self._checks: dict[str, tuple[int, Check]] = {}
+        self._calls: set[str] = set()
+
+    @classmethod
+    def open(  # noqa: PLR0913 - the caller names each once, and a record for one call would say no more
+        cls,
+        state_dir: Path,
+        run_id: str,
+        session: str | None,
+        settings: TraceSettings,
+        *,
+        one_shot: bool = False,
+        project: Path | None = None,
+        warn: Callable[[str], None] | None = None,
+    ) -> Recorder:
+        """File the run and return its recorder, which records nothing (and says so) when the store cannot be used.
+
+        `one_shot`: the caller can never come back, so the run goes on the shelf of its own. `project` is the root of
+        the project (default: the parent of the state folder); `warn` is called with each sentence of `warnings`.
+        """
+        left_out = tuple(
+            name for name in ("include_narrative", "include_events", "include_values") if not getattr(settings, name)
+        )
+        shelf = "one-shot" if one_shot else "session"
+        root = project or state_dir.parent
+        run = Run(run_id, session, shelf, root.name, None, time.time(), None, left_out=left_out, version=__version__)
+        recorder = cls(run, settings, warn)
+        try:
+            recorder._store = _open_store(state_dir, root, recorder._say)
+            retention.make_room(recorder._store, run, settings)
+            recorder._store.file_run(run)
+        except TraceStoreError as error:
+            recorder._give_up(error)
+        return recorder
+
+    # ------------------------------------------------------------ what the loop calls
+
+    @contextmanager
+    def step(
+        self,
+        stage: str,
+        description: str = "",
+        reads: Iterable[str] = (),
+        rule: str | None = None,
+        because: str | None = None,
+    ) -> Iterator[StepWriter]:
+        """Open a step of a stage; an exception that leaves it is noted as its error and goes on.
+
+        `because` is the id of the step whose decision led here, `rule` the rule of that decision.
+        """
+        with self._lock:
+            number = self._steps
+            self._steps += 1
+            seq = self._next_seq()
+        text = self.redactor.text
+        step = Step(f"{stage}#{number}", number, stage, text(description), self._now(), because=because)
+        writer = StepWriter(self, replace(step, rule=None if rule is None else text(rule)))
+        writer.read(*reads)
+        self._file(seq, writer.snapshot())
+        try:
+            yield writer
+        except BaseException as error:
+            writer.error(error)
+            raise
+        finally:
+            self._file(seq, writer.snapshot(ended=self._now()))
+            with self._lock:
+                self._last[stage] = writer.id
+
+    def last(self, stage: str) -> str | None:
+        """The id of the last step of this stage that ended, for `because`."""
+        return self._last.get(stage)
+
+    def finding(self, kind: str, sentence: str, step: str, witnesses: Iterable[str] = ()) -> None:
+        """Note a contradiction that the run caught in itself."""
+        text = self.redactor.text
+        self._file(self._next_seq(), Finding(kind, text(sentence), step, tuple(text(witness) for witness in witnesses)))
+
+    def checked(self, kind: str, looked_at: int, unseen: str = "") -> None:
+        """Count one run of an integrity check over `looked_at` things; `unseen` says what it could not look at."""
+        with self._lock:
+            seq, before = self._checks.get(kind) or (self._next_seq(), Check(kind, 0, 0))
+            check = Check(kind, before.times + 1, before.looked_at + looked_at, unseen or before.unseen)
+            self._checks[kind] = (seq, check)
+        self._file(seq, check)
+
+    def end(self, status: str) -> None:
+        """Make the run evidence. `status` is one of `RunStatus`; calling it again changes nothing."""
+        status = RunStatus(status).value
+
+        def finish(store: Store) -> None:
+            if self._kept > self.settings.events:
+                store.drop_oldest(self.run.id, self.settings.events)
+            store.end_run(self.run.id, status, self.run.started + self._now())
+
+        with self._lock:
+            self._writing(finish)
+            self.close()
+
+    def close(self) -> None:
+        """Stop recording without an end: the run is closed as crashed by whoever looks next."""
+        with self._lock:
+            store, self._store = self._store, None
+            if store is not None:
+                store.close()
+
+    # ------------------------------------------------------------ what open steps call
+
+    def prepared(self, key: str, verb: str, value: Any) -> Write:
+        """The write as it is stored: redacted, cut to what is stored of one value, with its true size."""
+        clean = self.redactor.data({key.rsplit(".", 1)[-1]: value})
+        clean = next(iter(clean.values()))
+        text = json.dumps(clean, ensure_ascii=False) if not isinstance(clean, str) else clean
+        cut = len(text) > MAX_STORED
+        return Write(
+            self.redactor.text(key), verb, text[:MAX_STORED] if cut else clean, len(text), REDACTED in text, cut
+        )
+
+    def wrote(self, key: str, verb: str, step: str) -> None:
+        """Remember who wrote a key last; a list was given by all who added to it since it was set."""
+        with self._lock:
+            before = self._writers.get(key, ()) if verb == "append" else ()
+            self._writers[key] = (*(writer for writer in before if writer != step), step)
+
+    def resolve(self, key: str) -> Read:
+        """A read of a key: of the key itself, else of all below it, else of the nearest key above it."""
+        key = self.redactor.text(key)
+        with self._lock:
+            if key in self._writers:
+                return Read(key, self._writers[key])
+            below = [writers for name, writers in self._writers.items() if name.startswith(key + ".")]
+            if below:
+                return Read(key, tuple(dict.fromkeys(writer for writers in below for writer in writers)))
+            above = key
+            while "." in above:
+                above = above.rpartition(".")[0]
+                if above in self._writers:
+                    return Read(key, self._writers[above])
+        return Read(key)
+
+    def file_call(self, call: ToolCall, inner: dict[str, Any] | None, is_trial: bool) -> None:
+        """File a tool call, and what was seen inside it."""
+        clean = self.redactor.data
+        call = replace(
+            call,
+            proposed=tuple(clean(call.proposed)),
+            command=tuple(clean(call.command)),
+            added=tuple(clean(call.added)),
+            outcome=self.redactor.text(call.outcome),
+            has_inner=inner is not None and self.settings.include_events,
+        )
+        seq = self._next_seq()
+        if not self.settings.include_events:
+            return
+        self._file(seq, call)
+        if inner is not None:
+            kept = InnerRun(call.id, seq, clean(inner), is_trial)
+            self._writing(lambda store: store.put_inner(self.run.id, kept, self.settings.inner_runs))
+
+    # ------------------------------------------------------------ the store
+
+    def _file(self, seq: int, event: Event) -> None:
+        if isinstance(event, Step):
+            event = self._without_left_out(event)
+        self._writing(lambda store: store.put(self.run.id, seq, event))
+
+    def _without_left_out(self, step: Step) -> Step:
+        if not self.settings.include_events:
+            step = replace(step, reads=(), writes=(), untracked=(), calls=())
+        if not self.settings.include_narrative:
+            step = replace(step, description="")
+        if not self.settings.include_values:
+            step = replace(step, errors=tuple(error.split(":")[0] + f": {LEFT_OUT}" for error in step.errors))
+        return step
+
+    def _next_seq(self) -> int:
+        with self._lock:
+            seq = self._seq
+            self._seq += 1
+            self._kept += 1
+            if self._kept >= self.settings.events + TRIM_EVERY:
+                self._writing(lambda store: store.drop_oldest(self.run.id, self.settings.events))
+                self._kept = self.settings.events
+        return seq
+
+    def _writing(self, write: Callable[[Store], object]) -> None:
+        with self._lock:
+            if self._store is None:
+                return
+            try:
+                write(self._store)
+            except TraceStoreError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: TraceStoreError) -> None:
+        self._say(f"This run is not recorded any further: {error}")
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _say(self, sentence: str) -> None:
+        self.warnings.append(sentence)
+        if self._warn is not None:
+            self._warn(sentence)
+
+    def _now(self) -> float:
+        return time.monotonic() - self._clock
+
+
+def _open_store(folder: Path, root: Path, say: Callable[[str], None]) -> Store:
+    """The store for writing; one that is damaged beyond opening is set aside, and a new one is made."""
+    try:
+        return Store.create(folder, root)
+    except TraceStoreError as error:
+        if not error.is_damage:
+            raise
+        aside = set_aside(folder)
+        if aside is None:
+            raise
+        say(f"{error} It was set aside as {aside.name}.")
+        return Store.create(folder, root)

@@ -1,0 +1,119 @@
+"""Secrets are replaced before anything is written: by the name they are stored under, and by what they look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+REDACTED = "[redacted]"
+LEFT_OUT = "[left out: include_values = false]"
+MAX_REMEMBERED, MAX_KNOWN = 300, 4000
+"""Short texts come again and again (guards, places, field names): so many of such a length are remembered."""
+
+_NAMES = (
+    r"pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?|authorization"
+    r"|cookie|session_?id|csrf"
+)
+_SECRET_NAME = re.compile(
+    rf"(?:^|[_\-.\W]|(?<=[a-z])(?=[A-Z]))(?:{_NAMES})s?(?:$|[_\-.\W]|(?<=[a-z])(?=[A-Z]))", re.IGNORECASE
+)
+_NAMED_LITERAL = re.compile(
+    rf"""(?P<head>\b[\w\-]*(?:{_NAMES})[\w\-]*["']?\s*(?:=|:)\s*[bru]{{0,2}})(?P<quote>["'])(?:\\.|(?!(?P=quote)).)+(?P=quote)""",
+    re.IGNORECASE,
+)
+"""`password='...'`, `"api_key": "..."`: a literal beside a telling name, in reprs and in source code."""
+_NAMED_WORD = re.compile(
+    rf"(?P<head>(?:--|\b)[\w\-]*(?:{_NAMES})[\w\-]*=)(?P<value>[^\s\"'(){{}}\[\],;&]+)", re.IGNORECASE
+)
+"""`API_TOKEN=abc`, `--password=abc`: as environments and command lines write it, without blanks."""
+_SHAPES = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"|\beyJ[\w\-]{6,}\.[\w\-]{6,}\.[\w\-]*"
+    r"|\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9\-_]{16,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w\-]{16,}|\bnpm_[A-Za-z0-9]{20,}|\bpypi-[\w\-]{16,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w\-]{30,}|\bxox[abprs]-[\w\-]{10,}|\bhf_[A-Za-z0-9]{20,}"
+    r"|(?<=bearer )[A-Za-z0-9._~+/\-]{12,}=*"
+    r"|(?<=basic )[A-Za-z0-9+/]{12,}={0,2}",
+    re.DOTALL | re.IGNORECASE,
+)
+_URL_PASSWORD = re.compile(r"(?P<head>\b[a-z][a-z0-9+.\-]*://[^\s/:@]*:)[^\s/@]+(?=@)", re.IGNORECASE)
+_HINT = re.compile(
+    rf"{_NAMES}|://|private key|eyJ|[spr]k[-_]|gh._|github_pat|glpat|npm_|pypi-|A[KS]IA|AIza|xox|hf_|bearer|basic",
+    re.IGNORECASE,
+)
+"""A cheap first look: text without any of these holds nothing that the patterns could find."""
+
+
+class Seen(str):
+    """Text that came out of the program under test: left out of the record under `include_values = false`."""
+
+    __slots__ = ()
+
+
+class Redactor:
+    """Replaces secrets in JSON-like data; `keys` and `patterns` are further regular expressions of the user.
+
+    With `values` False every `Seen` text is left out as well, so that only types and None-ness remain.
+    """
+
+    def __init__(self, keys: Iterable[str] = (), patterns: Iterable[str] = (), values: bool = True) -> None:
+        self._keys = [re.compile(key) for key in keys]
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._values = values
+        self._known: dict[str, str] = {}
+        self._names: dict[str, bool] = {}
+
+    def text(self, text: str) -> str:
+        """The text with what looks like a secret replaced by `[redacted]`."""
+        if len(text) > MAX_REMEMBERED:
+            return self._replaced(text)
+        known = self._known.get(text)
+        if known is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            known = self._known[text] = self._replaced(text)
+        return known
+
+    def _replaced(self, text: str) -> str:
+        if _HINT.search(text):
+            text = _SHAPES.sub(REDACTED, text)
+            text = _URL_PASSWORD.sub(rf"\g<head>{REDACTED}", text)
+            text = _NAMED_LITERAL.sub(rf"\g<head>\g<quote>{REDACTED}\g<quote>", text)
+            text = _NAMED_WORD.sub(_named_word, text)
+        for pattern in self._patterns:
+            text = pattern.sub(REDACTED, text)
+        return text
+
+    def is_secret(self, name: str) -> bool:
+        """Whether a value stored under this name is a secret, whatever it looks like."""
+        known = self._names.get(name)
+        if known is None:
+            known = _SECRET_NAME.search(name) is not None or any(key.search(name) for key in self._keys)
+            if len(self._names) < MAX_KNOWN:
+                self._names[name] = known
+        return known
+
+    def data(self, value: Any) -> Any:
+        """The data with secrets replaced, at any depth; what is no JSON becomes its text."""
+        if isinstance(value, str):
+            return LEFT_OUT if isinstance(value, Seen) and not self._values else self.text(str(value))
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, dict):
+            return {self.text(str(key)): self._under(str(key), item) for key, item in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.data(item) for item in value]
+        return self.text(str(value))
+
+    def _under(self, name: str, value: Any) -> Any:
+        if value is None or isinstance(value, bool) or not self.is_secret(name):
+            return self.data(value)
+        if isinstance(value, dict) and {"type", "is_none"} <= value.keys():
+            # A recorded value: the secret is its repr; its type and whether it was None are what a diagnosis needs.
+            return value if value["is_none"] else {**value, "repr": REDACTED, "redacted": True}
+        return REDACTED
+
+
+def _named_word(found: re.Match[str]) -> str:
+    return found["head"] + ("None" if found["value"] == "None" else REDACTED)
