@@ -162,7 +162,7 @@ class PytestRun:
 
     `outcomes` maps node ids to outcomes in the order of the run. `ended` is False when pytest did not reach the end of
     its session (killed, time-out, `os._exit`): such a run proves nothing. `served` names the files whose source came
-    from memory.
+    from memory; `running` the test that had begun when the process ended early.
     """
 
     id: str
@@ -182,6 +182,7 @@ class PytestRun:
     pytest: str = ""
     output: str = ""
     is_output_cut: bool = False
+    running: str | None = None
 
     @property
     def passed(self) -> frozenset[str]:

@@ -99,6 +99,7 @@ def _run(run_id: str, node_ids: tuple[str, ...], command: tuple[str, ...], ended
         pytest=found.pytest,
         output=ended.output,
         is_output_cut=ended.is_output_cut,
+        running=found.running,
     )
 
 
