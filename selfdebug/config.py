@@ -71,6 +71,12 @@ def _path(value: object, folder: Path) -> Path:
     raise _WrongTypeError("a path, as a string")
 
 
+def _interpreter(value: object, folder: Path) -> Path:
+    """A path from the folder of the file, or the bare name of a command, which stays as it is."""
+    path = _path(value, folder)
+    return Path(str(value)) if Path(str(value)).name == value and not path.exists() else path
+
+
 def _arguments(value: object, _folder: Path) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
@@ -78,14 +84,14 @@ def _arguments(value: object, _folder: Path) -> tuple[str, ...]:
         try:
             return tuple(shlex.split(value))
         except ValueError as error:
-            raise _WrongTypeError(f"arguments that a shell could split ({error})") from error
+            raise _WrongTypeError(f"shell words ({error})") from error
     raise _WrongTypeError("a list of strings, or one string")
 
 
 KEYS: Mapping[str, Callable[[object, Path], Any]] = {
     "max-attempts": _count,
     "backup-dir": _path,
-    "python": _path,
+    "python": _interpreter,
     "pytest-args": _arguments,
     "timeout": _seconds,
     "keep-partial": _boolean,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from selfdebug.cli import run, setup
+from selfdebug.cli import history, inspection, run, setup
 from selfdebug.version import __version__
 
 
@@ -18,5 +18,5 @@ def app() -> None:
     """Repair a failing pytest suite: find where a None came from, guard it, let the tests judge."""
 
 
-for command in (run.run, *setup.COMMANDS):
+for command in (run.run, *inspection.COMMANDS, *history.COMMANDS, *setup.COMMANDS):
     app.add_command(command)

@@ -55,11 +55,20 @@ root_option = click.option(
     help="The project. Default: the nearest folder upwards with a pyproject.toml, setup.cfg, setup.py or .git.",
 )
 config_option = click.option(
-    "--config", type=_path(), metavar="FILE", help="A TOML file with [tool.selfdebug]. Default: pyproject.toml."
+    "--config",
+    "config_file",
+    type=_path(),
+    metavar="FILE",
+    help="A TOML file with [tool.selfdebug]. Default: pyproject.toml.",
 )
 project_options = _stack(root_option, config_option)
 log_root_option = click.option(
     "--log-root", metavar="PATH", help="The project root as the log writes it, on whatever machine."
+)
+python_option = click.option(
+    "--python",
+    metavar="PATH",
+    help="The interpreter of the project under test. Default: the active virtual environment, else our own.",
 )
 pytest_options = _stack(
     click.option(
@@ -69,12 +78,7 @@ pytest_options = _stack(
         metavar="NODEID",
         help="A test, file or folder to repair, as pytest names it; repeatable. Default: all that fail.",
     ),
-    click.option(
-        "--python",
-        type=_path(),
-        metavar="PATH",
-        help="The interpreter of the project under test. Default: the active virtual environment, else our own.",
-    ),
+    python_option,
     click.option(
         "--pytest-args", metavar="ARGS", help='More arguments for every pytest run, in one string: "-k cart".'
     ),
@@ -116,10 +120,18 @@ def settings(root: Path | None, config_file: Path | None, given: dict[str, Any])
             options["pytest_args"] = tuple(shlex.split(given["pytest_args"]))
         except ValueError as error:
             raise UsageError(f"--pytest-args cannot be split into arguments: {error}.") from error
-    for name in ("python", "backup_dir"):
-        if given.get(name) is not None:
-            options[name] = given[name].expanduser().absolute()
+    options["python"] = interpreter(given.get("python"))
+    if given.get("backup_dir") is not None:
+        options["backup_dir"] = given["backup_dir"].expanduser().absolute()
     return config.load(root, config_file, options)
+
+
+def interpreter(given: str | None) -> Path | None:
+    """The interpreter that `--python` names: a path from here, or the bare name of a command, which stays as it is."""
+    if given is None:
+        return None
+    path = Path(given).expanduser()
+    return path if path.name == given and not path.exists() else path.absolute()
 
 
 def read_log(log: str | None) -> bytes | None:

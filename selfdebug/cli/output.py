@@ -53,13 +53,22 @@ def fail(arguments: Sequence[str], code: ExitCode, reason: str, sentence: str) -
     say(f"selfdebug: {sentence}")
     chosen = machine_format(arguments)
     if chosen is not None:
-        from selfdebug.reports import failed_run, render
-
         try:
-            write(render(chosen, failed_run(int(code), reason, sentence)))
+            write(_document(arguments, chosen, code, reason, sentence))
         except SelfdebugError as error:
             say(f"selfdebug: {error}")
     return int(code)
+
+
+def _document(arguments: Sequence[str], chosen: str, code: ExitCode, reason: str, sentence: str) -> bytes:
+    """The end of `run` as a whole report, so that its reader needs no second form; else just why."""
+    from selfdebug.reports import failed_run, render
+    from selfdebug.reports.documents import dumps
+
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    if command == "run":
+        return render(chosen, failed_run(int(code), reason, sentence))
+    return dumps({"exit_code": int(code), "exit_reason": reason, "message": sentence})
 
 
 def machine_format(arguments: Sequence[str]) -> str | None:

@@ -16,7 +16,7 @@ from selfdebug.reports.base import View
 from selfdebug.terminal import ColorChoice, progress, wants_color, width
 
 
-@click.command()
+@click.command(short_help="Repair the failing tests of a project.")
 @options.log_argument
 @options.project_options
 @options.pytest_options
@@ -25,14 +25,20 @@ from selfdebug.terminal import ColorChoice, progress, wants_color, width
 @options.format_option
 @options.color_option
 def run(
-    log: str | None, root: Path | None, config: Path | None, as_json: bool, format_name: str, color: str, **given: Any
+    log: str | None,
+    root: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+    format_name: str,
+    color: str,
+    **given: Any,
 ) -> int:
     """Find what makes the tests fail, guard it, and keep the patch that makes them pass.
 
     LOG is a file of captured pytest output, or - for standard input; without it pytest is run first. A log is taken
     as a hint: the tests that it names are run again before anything is changed.
     """
-    settings = options.settings(root, config, given)
+    settings = options.settings(root, config_file, given)
     repaired = repaired_with_progress(settings, options.read_log(log))
     show(repaired, "json" if as_json else format_name, view(color))
     return repaired.exit_code

@@ -25,7 +25,7 @@ formatter: [cat]
 """
 
 
-@click.command()
+@click.command(short_help="Let libcst's own front end find the guards.")
 @options.root_option
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def init(root: Path | None, force: bool) -> int:
@@ -57,7 +57,7 @@ def _advice(file: Path) -> str:
     return "add codemods to its list of modules, or replace the file with --force."
 
 
-@click.command(name="demo")
+@click.command(name="demo", short_help="Repair a tiny project before your eyes.")
 @click.option("--into", type=click.Path(path_type=Path), metavar="DIR", help="Lay it out in DIR and leave it there.")
 @options.color_option
 def run_demo(into: Path | None, color: str) -> int:
@@ -78,7 +78,7 @@ def _repair_demo(folder: Path, color: str, stays: bool) -> int:
     return repaired.exit_code
 
 
-@click.command()
+@click.command(short_help="Print the JSON Schema of run --json.")
 def schema() -> int:
     """Print the JSON Schema of what `selfdebug run --json` writes."""
     from selfdebug.reports.schema import schema as shipped

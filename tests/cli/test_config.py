@@ -76,9 +76,8 @@ def test_pytest_args_may_be_one_string(tmp_path: Path) -> None:
             '"pytest-args" under [tool.selfdebug] in {file} must be a list of strings, or one string, not [1].',
         ),
         (
-            'pytest-args = "\'"',
-            '"pytest-args" under [tool.selfdebug] in {file} must be arguments that a shell could split (No closing '
-            + 'quotation), not "\'".',
+            "pytest-args = '\"'",
+            '"pytest-args" under [tool.selfdebug] in {file} must be shell words (No closing quotation), not \'"\'.',
         ),
         (
             "max_attempts = 3",

@@ -1,0 +1,185 @@
+"""The commands that look and change nothing: failures, probe, diff, doctor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from selfdebug import config
+from selfdebug.cli import options, output
+from selfdebug.cli.run import repaired_with_progress
+from selfdebug.errors import ExitCode, UsageError
+from selfdebug.model import Diagnosis, Failure, Frame, ProbeReport
+from selfdebug.reports import evidence
+from selfdebug.reports.documents import dumps
+from selfdebug.terminal import ColorChoice, Paint, Tone, one_line, progress, wants_color
+
+if TYPE_CHECKING:
+    from selfdebug.doctor import Check
+
+
+def _paint(color: str) -> Paint:
+    return Paint(wants_color(ColorChoice(color), sys.stdout))
+
+
+# ---------------------------------------------------------------- failures
+
+
+@click.command(short_help="Show what a captured log says.")
+@options.log_argument
+@options.root_option
+@options.log_root_option
+@options.json_option
+@options.color_option
+def failures(log: str | None, root: Path | None, log_root: str | None, as_json: bool, color: str) -> int:
+    """Show what can be read out of a captured LOG: tests, exceptions, and their deepest frames in the project.
+
+    Nothing is run; the log may come from another machine (--log-root). LOG is a file; without one, or with -, it is
+    standard input.
+    """
+    from selfdebug.stages.failures import read_log
+    from selfdebug.stages.failures.document import document
+
+    if log is None and sys.stdin.isatty():
+        raise UsageError("Give the LOG to read, or pipe one in: pytest | selfdebug failures")
+    data = options.read_log(log or "-") or b""
+    found = read_log(data, config.project_root(root), log_root)
+    if as_json:
+        output.write(dumps(document(found)))
+        return 0
+    paint = _paint(color)
+    for failure in found.failures:
+        output.write("\n".join(_failure_lines(failure, paint)) + "\n\n")
+    for note in found.notes:
+        output.write(f"Note: {one_line(note)}\n")
+    output.write(f"{len(found.failures)} failure{'s' if len(found.failures) != 1 else ''} found.\n")
+    return 0
+
+
+def _failure_lines(failure: Failure, paint: Paint) -> Iterator[str]:
+    phase = "" if failure.when.value == "call" else f" ({failure.when.value})"
+    yield f"{paint('FAILED', Tone.BAD, Tone.STRONG)} {one_line(failure.node_id or 'a test without a name')}{phase}"
+    yield f"  {one_line(f'{failure.exception.type}: {failure.exception.message}')}"
+    yield f"  deepest in the project: {_where(failure.deepest, paint)}"
+    if failure.deepest_source is not failure.deepest:
+        yield f"  deepest outside the tests: {_where(failure.deepest_source, paint)}"
+    for cause in failure.causes:
+        yield f"  caused by {one_line(cause.exception.type)} at {_where(cause.deepest, paint)}"
+    for member in failure.group:
+        yield f"  holds {one_line(member.exception.type)} at {_where(member.deepest, paint)}"
+
+
+def _where(frame: Frame | None, paint: Paint) -> str:
+    if frame is None or frame.place is None:
+        return "none"
+    function = f" in {one_line(frame.function)}" if frame.function else ""
+    return f"{paint(one_line(str(frame.place)), Tone.PLACE)}{function}"
+
+
+# ---------------------------------------------------------------- probe
+
+
+@click.command(short_help="Show the values in the failing statement.")
+@options.log_argument
+@options.project_options
+@options.pytest_options
+@options.json_option
+@options.color_option
+def probe(log: str | None, root: Path | None, config_file: Path | None, as_json: bool, color: str, **given: Any) -> int:
+    """Look at the running program where it fails: the values in the failing statement, then everything as before."""
+    from selfdebug.repair import probe_failure
+
+    settings = options.settings(root, config_file, given)
+    data = options.read_log(log)
+    with progress(sys.stderr) as show_event:
+        report = probe_failure(settings, data, show_event)
+    if as_json:
+        output.write(dumps(_probe_document(report)))
+    else:
+        paint = _paint(color)
+        paragraphs = ["\n".join(_probe_lines(diagnosis, paint)) for diagnosis in report.diagnoses]
+        paragraphs.append(one_line(report.sentence))
+        paragraphs.extend(paint(f"Warning: {warning}", Tone.WARNING) for warning in report.warnings)
+        output.write("\n\n".join(paragraphs) + "\n")
+    return report.exit_code
+
+
+def _probe_lines(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
+    from selfdebug.reports.formats.text import diagnosis_lines
+
+    for caught in diagnosis.caught:
+        yield from evidence.lines_of(caught)
+    yield from ("", *diagnosis_lines(diagnosis, paint)) if diagnosis.caught else diagnosis_lines(diagnosis, paint)
+    if diagnosis.observations:
+        yield ""
+        yield "Values in the statement:"
+    for seen in diagnosis.observations:
+        mark = paint(" <- failed here", Tone.BAD) if seen.in_failure else ""
+        yield f"  {seen.span.start_line}: {one_line(seen.expression)} = {evidence.shown_value(seen.value)}{mark}"
+
+
+def _probe_document(report: ProbeReport) -> dict[str, Any]:
+    return {"schema_version": 1, **asdict(report)}
+
+
+# ---------------------------------------------------------------- diff
+
+
+@click.command(short_help="Show the patch that run would make.")
+@options.log_argument
+@options.project_options
+@options.pytest_options
+@options.repair_options
+@options.color_option
+def diff(log: str | None, root: Path | None, config_file: Path | None, color: str, **given: Any) -> int:
+    """Show the patch that `selfdebug run` would make, and write nothing.
+
+    The same as run --dry-run --format diff, in colour on a terminal.
+    """
+    settings = replace(options.settings(root, config_file, given), dry_run=True)
+    repaired = repaired_with_progress(settings, options.read_log(log))
+    paint = _paint(color)
+    if paint.enabled:
+        from selfdebug.reports.formats.text import diff_lines
+
+        text = evidence.readable_diff(repaired)
+        output.write("".join(f"{line}\n" for line in diff_lines(text, paint)) if text else "")
+    else:
+        output.write(evidence.whole_diff(repaired))
+    output.say(repaired.sentence)
+    return repaired.exit_code
+
+
+# ---------------------------------------------------------------- doctor
+
+
+@click.command(short_help="Check what a run needs.")
+@options.project_options
+@options.python_option
+@options.json_option
+@options.color_option
+def doctor(root: Path | None, config_file: Path | None, python: str | None, as_json: bool, color: str) -> int:
+    """Check what a run needs: versions, the interpreter of the tests, git, locks, unfinished runs, writable folders."""
+    from selfdebug.doctor import Status, examine
+
+    checks = examine(root, config_file, options.interpreter(python))
+    if as_json:
+        output.write(dumps({"checks": [asdict(check) for check in checks]}))
+    else:
+        paint = _paint(color)
+        output.write("".join(f"{_check_line(check, paint)}\n" for check in checks))
+    is_sound = all(check.status is not Status.FAIL for check in checks)
+    return 0 if is_sound else int(ExitCode.STILL_FAILING)
+
+
+def _check_line(check: Check, paint: Paint) -> str:
+    tone = {"ok": Tone.GOOD, "warn": Tone.WARNING, "fail": Tone.BAD}[check.status.value]
+    return f"{paint(f'{check.status.value:4}', tone)}  {one_line(check.name)}: {one_line(check.sentence)}"
+
+
+COMMANDS: tuple[click.Command, ...] = (failures, probe, diff, doctor)
