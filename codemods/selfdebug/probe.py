@@ -21,7 +21,7 @@ import ast
 import re
 import tokenize
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -35,7 +35,7 @@ from codemods.selfdebug.spans import Span, split_lines, text_at
 RECORDER = "__selfdebug_probe__"
 CATCHER = "__selfdebug_caught__"
 
-_TRY = re.compile(r"([ \t]*)try:\r?\n?")
+_TRY = re.compile(r"([ \t]*)try:( |\r?\n)")
 _EXCEPT = re.compile(r"[ \t]*except BaseException:\r?\n?")
 _CAUGHT = re.compile(rf"([ \t]*){CATCHER}\([0-9]+\)\r?\n?")
 _RAISE = re.compile(r"[ \t]*raise(\r?\n?)")
@@ -73,7 +73,8 @@ def probe(source: bytes, at: int | Span, first_id: int = 1) -> Probed:
     The probe takes the number `first_id`, its expressions those that follow. Wrapped is the smallest statement with
     lines of its own: statements that share a line go together, an `elif` line takes its whole `if`. The AssertionError
     of an `assert` that pytest rewrites (those of test files) shows the recorder calls in its message; nothing else of
-    what the program does changes.
+    what the program does changes. What runs later than the statement, a lambda's body, is recorded but not caught; of a
+    function on one line the body is caught and not its defaults.
 
     Raises TargetNotFoundError when no statement stands there and RefusedError, with the reason, where a probe could
     change what the program means.
@@ -81,16 +82,13 @@ def probe(source: bytes, at: int | Span, first_id: int = 1) -> Probed:
     parsed = Source.parse(source)
     within = _whole_line(parsed, at) if isinstance(at, int) else at
     unit = parsed.unit_at(_start_of_code(parsed, within))
-    lines = split_lines(unit.text)
-    logical = logical_lines(lines)
+    logical = logical_lines(split_lines(unit.text))
     if not any(line.covers(within.start_line - unit.first_line) for line in logical):
         raise TargetNotFoundError(f"no statement at line {within.start_line}")
     _refuse_declarations(unit)
     found = list(recordable(unit, within))
-    step = _step(parsed, lines, logical)
-    indented = [_Insertion(line.first, line.column, (1,), step) for line in logical]
     calls = _recorder_calls(unit, found, first_id + 1)
-    text = _in_try(_inserted(lines, [*indented, *calls]), step, first_id, parsed.newline)
+    text = _in_try(parsed, unit, _one_line_body(unit, within), calls, first_id)
     edit = Edit(
         parsed.byte_offset(unit.first_line), parsed.byte_offset(unit.last_line + 1), text.encode(parsed.encoding)
     )
@@ -111,10 +109,10 @@ def remove(source: bytes) -> bytes:
     """
     while CATCHER.encode() in source:
         parsed = Source.parse(source)
-        probe_block = next((node for node in ast.walk(parsed.tree) if _is_probe(node)), None)
-        if probe_block is None:
+        found = next(_probes(parsed.tree), None)
+        if found is None:
             break
-        source = _without(parsed, probe_block)
+        source = _without(parsed, *found)
     return source
 
 
@@ -166,15 +164,30 @@ def _statement(unit: Unit, first: LogicalLine) -> Span:
     return Span(unit.first_line + first.first, first.column, end.end_line, end.end_column)
 
 
+def _one_line_body(unit: Unit, within: Span) -> cst.SimpleStatementSuite | None:
+    """The body of a function on one line where `within` reaches it, it evaluates something and has no docstring."""
+    function = unit.body[-1]
+    if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.SimpleStatementSuite):
+        return None
+    start, end = unit.positions[function.body.body[0]], (within.end_line, within.end_column)
+    is_reached = within.start_line >= start.start_line and (start.start_line, start.start_column) < end
+    small = function.body.body
+    return function.body if is_reached and not _is_constant(small[0]) and not _is_inert(small) else None
+
+
 def _refuse_declarations(unit: Unit) -> None:
     """Refuse what has a meaning only where it stands, and what evaluates nothing."""
     small = [part for line in unit.body if isinstance(line, cst.SimpleStatementLine) for part in line.body]
     if any(_is_future_import(statement) for statement in small):
         raise RefusedError("a `from __future__` import has to stay at the top of the file")
-    if small and all(isinstance(statement, _INERT) or _is_constant(statement) for statement in small):
+    if small and _is_inert(small):
         raise RefusedError("the statement evaluates nothing")
     if small and _is_constant(small[0]):
         raise RefusedError("the line begins with a string or constant that may be a docstring")
+
+
+def _is_inert(small: Sequence[cst.BaseSmallStatement]) -> bool:
+    return all(isinstance(statement, _INERT) or _is_constant(statement) for statement in small)
 
 
 def _is_future_import(statement: cst.BaseSmallStatement) -> bool:
@@ -220,6 +233,28 @@ def _inserted(lines: list[str], insertions: list[_Insertion]) -> list[str]:
     return new
 
 
+def _in_try(
+    source: Source, unit: Unit, body: cst.SimpleStatementSuite | None, calls: Iterable[_Insertion], number: int
+) -> str:
+    """The unit in a `try`, or only the `body` of a function on one line: there the statement runs when it is called.
+
+    What ended the last line of the unit, perhaps nothing, now ends the `raise`.
+    """
+    lines = split_lines(unit.text)
+    logical = logical_lines(lines)
+    step, margin, newline = _step(source, lines, logical), unit.margin.rpartition("\f")[2], source.newline
+    if body is None:
+        head = f"{margin}try:{newline}"
+        layout = [_Insertion(line.first, line.column, (1,), step) for line in logical]
+    else:
+        head, margin = "", margin + step
+        place = unit.positions[body.body[0]]
+        layout = [_Insertion(place.start_line - unit.first_line, place.start_column, (1,), f"{newline}{margin}try: ")]
+    text, end = _split_end("".join(_inserted(lines, [*layout, *calls])))
+    handler = [f"{margin}except BaseException:", f"{margin}{step}{CATCHER}({number})", f"{margin}{step}raise"]
+    return head + newline.join([text, *handler]) + end
+
+
 def _step(source: Source, lines: list[str], logical: list[LogicalLine]) -> str:
     """What is appended to the indentation of each line.
 
@@ -228,17 +263,6 @@ def _step(source: Source, lines: list[str], logical: list[LogicalLine]) -> str:
     """
     margins = "".join(lines[line.first][: line.column] for line in logical) or source.indent
     return "    " if margins.strip("\t") else "\t"
-
-
-def _in_try(lines: list[str], step: str, number: int, newline: str) -> str:
-    """The lines in a `try`; what ended the last of them, perhaps nothing, now ends the `raise`."""
-    margin = re.match(r"[ \t\f]*", lines[0])
-    assert margin is not None  # the pattern matches everywhere
-    outer = margin[0].removesuffix(step).rpartition("\f")[2]
-    *body, last = lines
-    text, end = _split_end(last)
-    handler = [f"{outer}except BaseException:", f"{outer}{step}{CATCHER}({number})", f"{outer}{step}raise"]
-    return newline.join([f"{outer}try:", "".join(body) + text, *handler]) + end
 
 
 def _split_end(line: str) -> tuple[str, str]:
@@ -288,29 +312,44 @@ def _is_probe(node: ast.AST) -> TypeGuard[ast.Try]:
     return False
 
 
-def _without(source: Source, node: ast.Try) -> bytes:
-    unit = source.unit_at(source.span(node))
+def _probes(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.Try]]:
+    """The statements that a probe went into, each with the probe's `try`, outer ones first."""
+    for node in ast.walk(tree):
+        if _is_probe(node):
+            yield node, node
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = node.body[0]
+            if _is_probe(inner) and inner.body[0].lineno == inner.lineno:
+                yield node, inner
+
+
+def _without(source: Source, statement: ast.stmt, node: ast.Try) -> bytes:
+    unit = source.unit_at(_start_of_code(source, source.span(statement)))
     lines = split_lines(unit.text)
-    head, caught, end = _TRY.fullmatch(lines[0]), _CAUGHT.fullmatch(lines[-2]), _RAISE.fullmatch(lines[-1])
+    row = node.lineno - unit.first_line
+    head, caught, end = _TRY.match(lines[row]), _CAUGHT.fullmatch(lines[-2]), _RAISE.fullmatch(lines[-1])
     if not (head and _EXCEPT.fullmatch(lines[-3]) and caught and end):
         raise RefusedError(f"the probe at line {node.lineno} was edited since it was put in")
-    body = lines[1:-3]
-    step = caught[1].removeprefix(head[1])
-    deletions = [(line.first, line.column - len(step), step) for line in logical_lines(body)]
-    calls = [call for call in unit.positions if isinstance(call, cst.Call) and _is_recorder(call.func)]
-    for call in calls:
-        span = unit.positions[call].shifted(-unit.first_line - 1)
-        start = _CALL_START.match(body[span.start_line], span.start_column)
-        deletions.append((span.start_line, span.start_column, start[0] if start else RECORDER + "("))
-        deletions.append((span.end_line, span.end_column - 1, ")"))
-    body = _deleted(body, deletions, node.lineno)
-    body[-1] = _split_end(body[-1])[0] + end[1]
-    first, last = source.byte_offset(unit.first_line), source.byte_offset(unit.last_line + 1)
-    return Edit(first, last, "".join(body).encode(source.encoding)).apply_to(source.data)
+    body = lines[:-3]
+    deletions = [(row, 0, head[0]), *_recorder_calls_in(unit, body)]
+    if statement is node:
+        step = caught[1].removeprefix(head[1])
+        deletions += [(line.first + 1, line.column - len(step), step) for line in logical_lines(body[1:])]
+    else:  # the body of a function, which stood behind its colon
+        before, newline = _split_end(lines[row - 1])
+        deletions.append((row - 1, len(before), newline))
+    text = "".join(_deleted(body, deletions, node.lineno))
+    new = (_split_end(text)[0] + end[1]).encode(source.encoding)
+    return Edit(source.byte_offset(unit.first_line), source.byte_offset(unit.last_line + 1), new).apply_to(source.data)
 
 
-def _is_recorder(function: cst.BaseExpression) -> bool:
-    return isinstance(function, cst.Name) and function.value == RECORDER
+def _recorder_calls_in(unit: Unit, body: list[str]) -> Iterator[tuple[int, int, str]]:
+    for call, place in unit.positions.items():
+        if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value == RECORDER:
+            span = place.shifted(-unit.first_line)
+            start = _CALL_START.match(body[span.start_line], span.start_column)
+            yield span.start_line, span.start_column, start[0] if start else RECORDER + "(0, "
+            yield span.end_line, span.end_column - 1, ")"
 
 
 def _deleted(lines: list[str], deletions: Iterable[tuple[int, int, str]], number: int) -> list[str]:

@@ -259,3 +259,12 @@ def _concatenated(node: cst.ConcatenatedString) -> Sequence[cst.CSTNode]:
 def _replacement_field(node: cst.FormattedStringExpression) -> Sequence[cst.CSTNode]:
     """Nothing of `{x=}`: the text of its expression is part of the result."""
     return () if node.equal else _evaluated(node.expression, node.format_spec)
+
+
+@_parts.register
+def _boolean(node: cst.BooleanOperation) -> Sequence[cst.CSTNode]:
+    """The operands: `a or b or c` is one operation, although libcst nests it."""
+    left = node.left
+    if isinstance(left, cst.BooleanOperation) and not left.lpar and type(left.operator) is type(node.operator):
+        return [*_parts(left), node.right]
+    return left, node.right
