@@ -1,14 +1,54 @@
-"""The `selfdebug` command group and the list of its commands."""
+"""The `selfdebug` command group: a table of its commands, each imported only when it is called."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import cast
+
 import click
 
-from selfdebug.cli import history, inspection, run, setup
 from selfdebug.version import __version__
+
+COMMANDS = {
+    "run": ("run", "run", "Repair the failing tests of a project."),
+    "failures": ("inspection", "failures", "Show what a captured log says."),
+    "probe": ("inspection", "probe", "Show the values in the failing statement."),
+    "diff": ("inspection", "diff", "Show the patch that run would make."),
+    "runs": ("history", "runs", "List past runs."),
+    "rollback": ("history", "rollback", "Undo a run."),
+    "doctor": ("setup", "doctor", "Check what a run needs."),
+    "demo": ("setup", "demo", "Repair a tiny project before your eyes."),
+    "init": ("setup", "init", "Let libcst's own front end find the guards."),
+    "schema": ("setup", "schema", "Print the JSON Schema of run --json."),
+}
+"""The module and the function of each command, and what the overview says of it, in the order of the overview."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name: the overview, the version and a typing error import none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command; None when there is none of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, function, _ = COMMANDS[cmd_name]
+        return cast(click.Command, getattr(import_module(f"selfdebug.cli.{module}"), function))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the overview from the table."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, _, summary) in COMMANDS.items()])
 
 
 @click.group(
+    cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 all pass, 1 still failing, 2 no frame inside the project, 3 internal error, 64 wrong usage, "
     "128 rolled back after all attempts, 130 interrupted.",
@@ -16,7 +56,3 @@ from selfdebug.version import __version__
 @click.version_option(__version__, message="selfdebug %(version)s")
 def app() -> None:
     """Repair a failing pytest suite: find where a None came from, guard it, let the tests judge."""
-
-
-for command in (run.run, *inspection.COMMANDS, *history.COMMANDS, *setup.COMMANDS):
-    app.add_command(command)

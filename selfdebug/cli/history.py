@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,13 +13,10 @@ from selfdebug.cli import options, output
 from selfdebug.errors import ExitCode
 from selfdebug.reports.documents import dumps
 from selfdebug.terminal import one_line
-
-if TYPE_CHECKING:
-    from selfdebug.workspace import Workspace
-    from selfdebug.workspace.records import JournalRun, Recovery, Undo
+from selfdebug.workspace import JournalRun, Recovery, Undo, Workspace
 
 
-@click.command(short_help="List past runs.")
+@click.command()
 @options.root_option
 @options.json_option
 def runs(root: Path | None, as_json: bool) -> int:
@@ -42,7 +38,7 @@ def _line(run: JournalRun) -> str:
     return f"{run.run_id}  {when}  {run.status.value:11}  {files}{message}"
 
 
-@click.command(short_help="Undo a run.")
+@click.command()
 @click.argument("run_id", required=False, metavar="[RUN]")
 @options.root_option
 @options.json_option
@@ -65,9 +61,4 @@ def rollback(run_id: str | None, root: Path | None, as_json: bool) -> int:
 
 
 def _workspace(root: Path | None) -> Workspace:
-    from selfdebug.workspace import Workspace
-
     return Workspace.open(config.project_root(root))
-
-
-COMMANDS: tuple[click.Command, ...] = (runs, rollback)

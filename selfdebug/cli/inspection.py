@@ -1,4 +1,4 @@
-"""The commands that look and change nothing: failures, probe, diff, doctor."""
+"""The commands that look and change nothing: failures, probe, diff."""
 
 from __future__ import annotations
 
@@ -6,31 +6,23 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from selfdebug import config
 from selfdebug.cli import options, output
 from selfdebug.cli.run import repaired_with_progress
-from selfdebug.errors import ExitCode, UsageError
+from selfdebug.errors import UsageError
 from selfdebug.model import Diagnosis, Failure, Frame, ProbeReport
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
-from selfdebug.terminal import ColorChoice, Paint, Tone, one_line, progress, wants_color
-
-if TYPE_CHECKING:
-    from selfdebug.doctor import Check
-
-
-def _paint(color: str) -> Paint:
-    return Paint(wants_color(ColorChoice(color), sys.stdout))
-
+from selfdebug.terminal import Paint, Tone, one_line, progress
 
 # ---------------------------------------------------------------- failures
 
 
-@click.command(short_help="Show what a captured log says.")
+@click.command()
 @options.log_argument
 @options.root_option
 @options.log_root_option
@@ -52,7 +44,7 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
     if as_json:
         output.write(dumps(document(found)))
         return 0
-    paint = _paint(color)
+    paint = output.paint(color)
     for failure in found.failures:
         output.write("\n".join(_failure_lines(failure, paint)) + "\n\n")
     for note in found.notes:
@@ -84,7 +76,7 @@ def _where(frame: Frame | None, paint: Paint) -> str:
 # ---------------------------------------------------------------- probe
 
 
-@click.command(short_help="Show the values in the failing statement.")
+@click.command()
 @options.log_argument
 @options.project_options
 @options.pytest_options
@@ -101,7 +93,7 @@ def probe(log: str | None, root: Path | None, config_file: Path | None, as_json:
     if as_json:
         output.write(dumps(_probe_document(report)))
     else:
-        paint = _paint(color)
+        paint = output.paint(color)
         paragraphs = ["\n".join(_probe_lines(diagnosis, paint)) for diagnosis in report.diagnoses]
         paragraphs.append(one_line(report.sentence))
         paragraphs.extend(paint(f"Warning: {warning}", Tone.WARNING) for warning in report.warnings)
@@ -130,7 +122,7 @@ def _probe_document(report: ProbeReport) -> dict[str, Any]:
 # ---------------------------------------------------------------- diff
 
 
-@click.command(short_help="Show the patch that run would make.")
+@click.command()
 @options.log_argument
 @options.project_options
 @options.pytest_options
@@ -143,7 +135,7 @@ def diff(log: str | None, root: Path | None, config_file: Path | None, color: st
     """
     settings = replace(options.settings(root, config_file, given), dry_run=True)
     repaired = repaired_with_progress(settings, options.read_log(log))
-    paint = _paint(color)
+    paint = output.paint(color)
     if paint.enabled:
         from selfdebug.reports.formats.text import diff_lines
 
@@ -153,33 +145,3 @@ def diff(log: str | None, root: Path | None, config_file: Path | None, color: st
         output.write(evidence.whole_diff(repaired))
     output.say(repaired.sentence)
     return repaired.exit_code
-
-
-# ---------------------------------------------------------------- doctor
-
-
-@click.command(short_help="Check what a run needs.")
-@options.project_options
-@options.python_option
-@options.json_option
-@options.color_option
-def doctor(root: Path | None, config_file: Path | None, python: str | None, as_json: bool, color: str) -> int:
-    """Check what a run needs: versions, the interpreter of the tests, git, locks, unfinished runs, writable folders."""
-    from selfdebug.doctor import Status, examine
-
-    checks = examine(root, config_file, options.interpreter(python))
-    if as_json:
-        output.write(dumps({"checks": [asdict(check) for check in checks]}))
-    else:
-        paint = _paint(color)
-        output.write("".join(f"{_check_line(check, paint)}\n" for check in checks))
-    is_sound = all(check.status is not Status.FAIL for check in checks)
-    return 0 if is_sound else int(ExitCode.STILL_FAILING)
-
-
-def _check_line(check: Check, paint: Paint) -> str:
-    tone = {"ok": Tone.GOOD, "warn": Tone.WARNING, "fail": Tone.BAD}[check.status.value]
-    return f"{paint(f'{check.status.value:4}', tone)}  {one_line(check.name)}: {one_line(check.sentence)}"
-
-
-COMMANDS: tuple[click.Command, ...] = (failures, probe, diff, doctor)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from selfdebug.errors import ExitCode, SelfdebugError
-from selfdebug.terminal import plain
+
+if TYPE_CHECKING:
+    from selfdebug.terminal import Paint
 
 
 def write(data: bytes | str) -> None:
@@ -32,11 +34,20 @@ def write(data: bytes | str) -> None:
 
 def say(sentence: str) -> None:
     """Write one line for a person to standard error; control characters of untrusted text are made visible."""
+    from selfdebug.terminal import plain
+
     try:
         sys.stderr.write(_encodable(plain(sentence) + "\n", sys.stderr))
         sys.stderr.flush()
     except OSError:
         _drop(sys.stderr)  # nobody can be told, and the exit code still says how it ended
+
+
+def paint(color: str) -> Paint:
+    """What to paint the text on standard output with, as `--color` says."""
+    from selfdebug.terminal import ColorChoice, Paint, wants_color
+
+    return Paint(wants_color(ColorChoice(color), sys.stdout))
 
 
 def close() -> None:

@@ -16,7 +16,7 @@ from selfdebug.reports.base import View
 from selfdebug.terminal import ColorChoice, progress, wants_color, width
 
 
-@click.command(short_help="Repair the failing tests of a project.")
+@click.command()
 @options.log_argument
 @options.project_options
 @options.pytest_options

@@ -1,18 +1,24 @@
-"""The commands that set up, show and explain the installation: init, demo, schema."""
+"""The commands that set up, show and explain the installation: doctor, demo, init, schema."""
 
 from __future__ import annotations
 
 import re
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from selfdebug import config, demo
+from selfdebug import config
 from selfdebug.cli import options, output
 from selfdebug.cli.run import repaired_with_progress, show, view
 from selfdebug.config import Settings
-from selfdebug.errors import UsageError
+from selfdebug.demo import lay_out
+from selfdebug.doctor import Check, Status, examine
+from selfdebug.errors import ExitCode, UsageError
+from selfdebug.reports.documents import dumps
+from selfdebug.reports.schema import schema as shipped_schema
+from selfdebug.terminal import Paint, Tone, one_line
 
 LIBCST_CONFIG = ".libcst.codemod.yaml"
 LIBCST_CONFIG_TEXT = """\
@@ -25,7 +31,7 @@ formatter: [cat]
 """
 
 
-@click.command(short_help="Let libcst's own front end find the guards.")
+@click.command()
 @options.root_option
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def init(root: Path | None, force: bool) -> int:
@@ -57,10 +63,10 @@ def _advice(file: Path) -> str:
     return "add codemods to its list of modules, or replace the file with --force."
 
 
-@click.command(name="demo", short_help="Repair a tiny project before your eyes.")
+@click.command()
 @click.option("--into", type=click.Path(path_type=Path), metavar="DIR", help="Lay it out in DIR and leave it there.")
 @options.color_option
-def run_demo(into: Path | None, color: str) -> int:
+def demo(into: Path | None, color: str) -> int:
     """Repair a tiny failing project in a temporary folder, before your eyes."""
     if into is not None:
         return _repair_demo(into.absolute(), color, stays=True)
@@ -69,7 +75,7 @@ def run_demo(into: Path | None, color: str) -> int:
 
 
 def _repair_demo(folder: Path, color: str, stays: bool) -> int:
-    demo.lay_out(folder)
+    lay_out(folder)
     output.write(f"A small shop in {folder}: two modules and three tests, one of which fails.\n$ selfdebug run\n\n")
     repaired = repaired_with_progress(Settings(root=folder), None)
     show(repaired, "text", view(color, can_undo=stays))
@@ -78,13 +84,30 @@ def _repair_demo(folder: Path, color: str, stays: bool) -> int:
     return repaired.exit_code
 
 
-@click.command(short_help="Print the JSON Schema of run --json.")
+@click.command()
 def schema() -> int:
     """Print the JSON Schema of what `selfdebug run --json` writes."""
-    from selfdebug.reports.schema import schema as shipped
-
-    output.write(shipped())
+    output.write(shipped_schema())
     return 0
 
 
-COMMANDS: tuple[click.Command, ...] = (init, run_demo, schema)
+@click.command()
+@options.project_options
+@options.python_option
+@options.json_option
+@options.color_option
+def doctor(root: Path | None, config_file: Path | None, python: str | None, as_json: bool, color: str) -> int:
+    """Check what a run needs: versions, the interpreter of the tests, git, locks, unfinished runs, writable folders."""
+    checks = examine(root, config_file, options.interpreter(python))
+    if as_json:
+        output.write(dumps({"checks": [asdict(check) for check in checks]}))
+    else:
+        paint = output.paint(color)
+        output.write("".join(f"{_check_line(check, paint)}\n" for check in checks))
+    is_sound = all(check.status is not Status.FAIL for check in checks)
+    return 0 if is_sound else int(ExitCode.STILL_FAILING)
+
+
+def _check_line(check: Check, paint: Paint) -> str:
+    tone = {"ok": Tone.GOOD, "warn": Tone.WARNING, "fail": Tone.BAD}[check.status.value]
+    return f"{paint(f'{check.status.value:4}', tone)}  {one_line(check.name)}: {one_line(check.sentence)}"
