@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfdebug.workspace.conversion import Converter, common_folder, converter_for
 from selfdebug.workspace.durable import announce
 
 if TYPE_CHECKING:
@@ -118,15 +118,14 @@ class GitStore:
         the attempt alone. Bytes go through git's own conversions (line ends, `$Id$`), as `git add` would do it.
         """
         with _refusals():
-            left_out = tuple(file.file for file in after if not self._can_stash(file.file))
-            old, new = (
-                self._cleaned([file for file in before if file.file not in left_out]),
-                self._cleaned([file for file in after if file.file not in left_out]),
-            )
-            if not new:
-                raise GitRefusedError("none of the files can be in its repository")
             head = self._head()
             head_tree = self._tree(head)
+            with converter_for(self._repository, self._workdir, head_tree) as converter:
+                left_out = tuple(file.file for file in after if not self._can_stash(file.file, converter))
+                old = self._cleaned([file for file in before if file.file not in left_out], converter)
+                new = self._cleaned([file for file in after if file.file not in left_out], converter)
+            if not new:
+                raise GitRefusedError("none of the files can be in its repository")
             base = self._edited(head_tree, old)
             first = head
             if first is None or base != head_tree:
@@ -191,10 +190,7 @@ class GitStore:
 
     def _ensure_log(self, reference: str) -> None:
         # `git stash list` reads the reference's log, and libgit2 writes one for refs/stash only where it exists.
-        gitdir = Path(self._repository.path)
-        with contextlib.suppress(FileNotFoundError):  # only a linked worktree has the file
-            gitdir = gitdir / (gitdir / "commondir").read_text().strip()
-        log = gitdir / "logs" / reference
+        log = common_folder(self._repository) / "logs" / reference
         announce("create", reference)
         log.parent.mkdir(parents=True, exist_ok=True)
         log.touch()
@@ -231,11 +227,13 @@ class GitStore:
         staged: dict[tuple[str, ...], Entry | None] = {}
         for path in paths:
             name = "/".join(path)
+            if index.conflicts is not None and name in index.conflicts:
+                continue
             if name in index:
                 entry = index[name]
                 if entry.id in self._repository:  # intent-to-add names an object that nobody wrote
                     staged[path] = entry.id, int(entry.mode)
-            elif index.conflicts is None or name not in index.conflicts:
+            else:
                 staged[path] = None
         return staged
 
@@ -267,43 +265,21 @@ class GitStore:
 
     # ------------------------------------------------------------ conversions
 
-    def _can_stash(self, file: str) -> bool:
+    def _can_stash(self, file: str, converter: Converter) -> bool:
         path = self._path(file)
-        if path is None:
-            return False
-        name = "/".join(path)
-        # A filter driver is a program of the user's, which libgit2 does not run: git expects other bytes than ours.
-        return not any(self._repository.get_attr(name, attribute) for attribute in ("filter", "working-tree-encoding"))
+        return path is not None and converter.knows_how("/".join(path))
 
-    def _cleaned(self, files: Sequence[GitFile]) -> dict[tuple[str, ...], Entry | None]:
-        """Blobs as `git add` would make them of bytes that are not on disk: in a working tree made for the purpose."""
-        import pygit2
-
+    def _cleaned(self, files: Sequence[GitFile], converter: Converter) -> dict[tuple[str, ...], Entry | None]:
         entries: dict[tuple[str, ...], Entry | None] = {}
-        with tempfile.TemporaryDirectory(prefix="selfdebug-") as folder:
-            converter = pygit2.Repository(self._repository.path)
-            converter.workdir = folder
-            for file in files:
-                path = self._path(file.file)
-                if path is None:
-                    continue
-                if file.data is None:
-                    entries[path] = None
-                    continue
-                self._copy_attributes(path, Path(folder))
-                twin = Path(folder, *path)
-                twin.write_bytes(file.data)
+        for file in files:
+            path = self._path(file.file)
+            if path is not None and file.data is not None:
                 announce("object", file.file)
-                entries[path] = converter.create_blob_fromworkdir("/".join(path)), _mode(file)
+                blob = self._repository.create_blob(converter.cleaned("/".join(path), file.data))
+                entries[path] = blob, _mode(file)
+            elif path is not None:
+                entries[path] = None
         return entries
-
-    def _copy_attributes(self, path: Sequence[str], folder: Path) -> None:
-        for depth in range(len(path)):
-            here = Path(*path[:depth])
-            (folder / here).mkdir(exist_ok=True)
-            source = self._workdir / here / ".gitattributes"
-            if source.is_file() and not source.is_symlink():
-                (folder / here / ".gitattributes").write_bytes(source.read_bytes())
 
 
 def _mode(file: GitFile) -> int:

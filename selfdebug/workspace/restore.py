@@ -124,8 +124,8 @@ class Restorer:
             if self.run.is_inode_intact(saved):
                 folder.take_back(located.name, self.run.folder, self.run.inode_of(saved), temporary, check)
                 return
-        except CannotReplaceError:
-            pass  # what cannot be linked may still be written
+        except OSError:
+            pass  # what cannot be linked may still be written, and if not, the next attempt says why
         data = self._saved_bytes(saved)
         traits = current.traits.with_times(saved.mode, saved.mtime_ns)
         try:

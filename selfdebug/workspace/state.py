@@ -6,6 +6,7 @@ SELFDEBUG_DIR says so; in the user's own state folder where the project cannot b
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -58,9 +59,7 @@ def made(root: Path, state_dir: Path) -> Iterator[Folder]:
             folder = stack.enter_context(Folder.open(start))
             for name in names:
                 folder = stack.enter_context(folder.enter(name, create=True))
-            for mark, text in _MARKS.items():
-                if folder.stat(mark) is None:
-                    folder.publish(mark, text)
+            _mark(folder)
         yield folder
 
 
@@ -75,6 +74,20 @@ def opened(root: Path, state_dir: Path) -> Iterator[Folder | None]:
                 if folder is not None:
                     folder = stack.enter_context(folder.enter(name)) if folder.stat(name) else None
         yield folder
+
+
+def repair_marks(root: Path, state_dir: Path) -> None:
+    """Write the marks that a killed run had no time for, so that the state folder ignores itself again."""
+    with opened(root, state_dir) as folder:
+        if folder is not None:
+            with contextlib.suppress(OSError):  # a folder that cannot be written has no half-written marks
+                _mark(folder)
+
+
+def _mark(folder: Folder) -> None:
+    for mark, text in _MARKS.items():
+        if folder.stat(mark) is None:
+            folder.publish(mark, text)
 
 
 def _way(root: Path, state_dir: Path) -> tuple[Path, tuple[str, ...]]:

@@ -16,7 +16,7 @@ from selfdebug.workspace.open_run import OpenRun
 from selfdebug.workspace.project import Project, cause, explained
 from selfdebug.workspace.records import JournalRun, Kept, Owner, Recovery, RollBack, Undo
 from selfdebug.workspace.run_folder import checked_run_id, opened_run
-from selfdebug.workspace.state import find_state_dir, made, opened
+from selfdebug.workspace.state import find_state_dir, made, opened, repair_marks
 
 
 class Snapshot:
@@ -130,6 +130,7 @@ class Workspace:
         Raises WorkspaceError where the journal cannot be read or written.
         """
         with explained("An interrupted run cannot be rolled back"):
+            repair_marks(self.root, self.state_dir)
             if not self._unfinished():
                 return None
             try:

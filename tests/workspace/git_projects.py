@@ -40,12 +40,8 @@ class Seen:
 
     @classmethod
     def at(cls, root: Path) -> Seen:
-        files = {}
-        for path in sorted(root.rglob("*")):
-            relative = path.relative_to(root)
-            if relative.parts[0] not in (".git", ".selfdebug"):
-                files[os.fsdecode(os.fsencode(relative))] = _described(path)
-        if not (root / ".git").exists():
+        files = files_at(root)
+        if git(root, "rev-parse", "--is-inside-work-tree", check=False) != "true":
             return cls(files, None, "", "", "")
         index = root / git(root, "rev-parse", "--git-path", "index")
         data = index.read_bytes() if index.exists() else None
@@ -59,10 +55,19 @@ class Seen:
         )
 
 
+def files_at(root: Path) -> dict[str, tuple[object, ...]]:
+    """Every file, folder and link below a root but git's and ours."""
+    return {
+        str(path.relative_to(root)): _described(path)
+        for path in sorted(root.rglob("*"))
+        if path.relative_to(root).parts[0] not in (".git", ".selfdebug")
+    }
+
+
 def _described(path: Path) -> tuple[object, ...]:
     status = path.lstat()
     if path.is_symlink():
-        return ("link", os.readlink(path))
+        return ("link", str(path.readlink()))
     if path.is_dir():
         return ("folder", status.st_mode)
     return ("file", path.read_bytes(), status.st_mode, status.st_mtime_ns, status.st_nlink)
