@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
 from selfdebug.model import Failure
 from selfdebug.paths import ProjectPaths
 from selfdebug.stages.failures.assembly import assemble
-from selfdebug.stages.failures.normalise import normalised
-from selfdebug.stages.failures.recognise import recognise
+from selfdebug.stages.failures.normalise import plain_lines, without_prefixes
+from selfdebug.stages.failures.recognise import best_reading, recognise, repaired
 
 __all__ = ["FailureLog", "read_log", "read_log_stream"]
+
+SAMPLE_LINES = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,15 @@ def read_log(data: bytes, root: Path | None = None, log_root: str | None = None)
 
 
 def read_log_stream(file: BinaryIO, root: Path | None = None, log_root: str | None = None) -> FailureLog:
-    """The failures in a log that is read block by block, with memory that does not grow with its length."""
-    findings = recognise(normalised(file))
+    """The failures in a log that is read block by block, with memory that does not grow with its length.
+
+    Damage is looked for in the first lines only; repairing the order of lines needs the whole log in memory, so a log
+    that is longer than these is not reversed.
+    """
+    lines = plain_lines(file)
+    sample = list(islice(lines, SAMPLE_LINES))
+    findings, repairs = best_reading(sample)
+    if len(sample) == SAMPLE_LINES:
+        findings = recognise(without_prefixes(repaired(chain(sample, lines), repairs)))
     failures = assemble(findings, ProjectPaths(root, log_root))
     return FailureLog(failures, tuple(findings.notes))

@@ -29,11 +29,51 @@ _ERROR_NAME = re.compile(
     r"(?:[Ee]rror|[Ee]xception|Exit|Interrupt|[Tt]imeout|Warning|Failed|Skipped|Iteration|ExceptionGroup|Fault|Empty|Full)$"
 )
 _NOT_AN_EXCEPTION = frozenset(
-    (
-        "INFO DEBUG WARNING WARN ERROR CRITICAL FATAL NOTICE TRACE OK FAILED PASSED Note Notes Hint Tip Usage See Stdout"
-        " Stderr File Traceback Error Test Results Summary Total Attempt Step Run Ran Name Code Python Environment Date"
-        " From To Subject Cc True False None"
-    ).split(" ")
+    [
+        "INFO",
+        "DEBUG",
+        "WARNING",
+        "WARN",
+        "ERROR",
+        "CRITICAL",
+        "FATAL",
+        "NOTICE",
+        "TRACE",
+        "OK",
+        "FAILED",
+        "PASSED",
+        "Note",
+        "Notes",
+        "Hint",
+        "Tip",
+        "Usage",
+        "See",
+        "Stdout",
+        "Stderr",
+        "File",
+        "Traceback",
+        "Error",
+        "Test",
+        "Results",
+        "Summary",
+        "Total",
+        "Attempt",
+        "Step",
+        "Run",
+        "Ran",
+        "Name",
+        "Code",
+        "Python",
+        "Environment",
+        "Date",
+        "From",
+        "To",
+        "Subject",
+        "Cc",
+        "True",
+        "False",
+        "None",
+    ]
 )
 _LOWER_CASE_OK = re.compile(r"(?:error|timeout|exit|abort|herror|gaierror)$")
 

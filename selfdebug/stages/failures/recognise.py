@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from selfdebug.model import Failure
 from selfdebug.stages.failures.forms import Form, form_types
 from selfdebug.stages.failures.found import Findings, Stream
-from selfdebug.stages.failures.normalise import Line
+from selfdebug.stages.failures.normalise import Line, Repair, suspected, without_prefixes
 
 
 class _StreamReader:
@@ -43,3 +44,36 @@ def recognise(lines: Iterable[Line]) -> Findings:
     for reader in readers.values():
         reader.close()
     return findings
+
+
+def best_reading(lines: list[str]) -> tuple[Findings, list[Repair]]:
+    """The findings with the repairs that let more be read, and these repairs."""
+    findings = recognise(without_prefixes(lines))
+    kept: list[Repair] = []
+    best = _worth(findings)
+    for repair in suspected(lines):
+        mended = list(repair(lines))
+        read = recognise(without_prefixes(mended))
+        if _worth(read) > best:
+            findings, best, lines = read, _worth(read), mended
+            kept.append(repair)
+    return findings, kept
+
+
+def repaired(lines: Iterable[str], repairs: list[Repair]) -> Iterable[str]:
+    """The lines after the repairs, one after the other."""
+    for repair in repairs:
+        lines = repair(lines)
+    return lines
+
+
+def _worth(findings: Findings) -> int:
+    """How much was read: whole failures count most, then entries with a function and a node id."""
+    return sum(map(_failure_worth, (found.failure for found in findings.found)))
+
+
+def _failure_worth(failure: Failure) -> int:
+    named = sum(frame.function is not None for frame in failure.frames[:20])
+    if not failure.exception.type:
+        return -5
+    return (10 if failure.frames else 2) + named + bool(failure.node_id) + sum(map(_failure_worth, failure.group))

@@ -21,7 +21,7 @@ _SHORT_END = re.compile(
     r"(?:\d+ (?:failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests)\b)"
 )
 _ROOTDIR = re.compile(r"rootdir: (.+?)(?:, (?:configfile|inifile|testpaths): ?.*)?$")
-_DOTS = re.compile(r"[.FEsxXRpfur,]+ +\[ *\d+%\]$")
+_OUTCOMES = frozenset(".FEsxXRpfur,")
 _FAILING = ("FAILURES", "ERRORS", "XPASSES (strict)")
 _MUTED = ("PASSES", "warnings summary", "XFAILURES", "XPASSES", "slowest", "coverage:", "tests coverage")
 _CONFTEST = "ImportError while loading conftest '"
@@ -47,10 +47,8 @@ class PytestReport:
 
     def feed(self, line: str) -> bool:
         """Take the line; between sections only those that are pytest's own."""
-        title = grammar.rule_title(line, "=") if line.startswith("=") else None
-        if title and self._take_section(title):
-            return True
-        if self._section == "muted":
+        rule = grammar.rule_title(line, "=") if line.startswith("=") else None
+        if (rule and self._take_section(rule)) or self._section == "muted":
             return True
         if self._section == "summary" and self._take_summary(line):
             return True
@@ -58,10 +56,13 @@ class PytestReport:
         if title and not self._nested:
             self._open_entry(title)
             return True
+        return self._take_content(line)
+
+    def _take_content(self, line: str) -> bool:
         if self._section == "failing":
             return self._take_failing(line)
         if self._entry is not None:
-            return self._take_fragment(line)
+            return self._take_fragment(self._entry, line)
         return self._take_free(line)
 
     def close(self) -> None:
@@ -189,7 +190,7 @@ class PytestReport:
         if root:
             self._stream.findings.rootdirs.append(root[1].strip())
             self._names.rootdir = root[1].strip()
-        elif line.startswith(("collected ", "Test session starts")) or _DOTS.search(line):
+        elif line.startswith(("collected ", "Test session starts")) or _is_progress(line):
             if not self._stream.in_run:
                 self._stream.start_run()
         elif _SHORT_END.match(line) and _ENDED.match(line):
@@ -218,36 +219,25 @@ class PytestReport:
             return False
         return True
 
-    def _take_fragment(self, line: str) -> bool:
+    def _take_fragment(self, entry: EntryReader, line: str) -> bool:
         """Inside an entry that no section holds: instant reports, and pieces that someone cut out."""
-        entry = self._entry
-        if entry is None:
-            return False
-        if entry.is_captured or not entry.has_error:
-            if self._ends_fragment(line):
-                return self._take_free(line)
-            entry.feed(line)
-            return True
-        if _begins_fragment(line) and not line.startswith("E"):
-            location = grammar.short_frame_of(line)
-            if location or entry.is_complete:
-                self._open_entry(None)
-                if self._entry is not None:
-                    self._entry.feed(line)
-                return True
         if self._ends_fragment(line):
             return self._take_free(line)
-        if grammar.TRACEBACK in line and not line.startswith("E"):
-            self._close_entry()
-            return False
-        entry.feed(line)
+        if entry.has_error and not entry.is_captured and not line.startswith("E"):
+            if grammar.TRACEBACK in line:
+                self._close_entry()
+                return False
+            if _begins_fragment(line):
+                self._open_entry(None)
+        if self._entry is not None:
+            self._entry.feed(line)
         return True
 
     def _ends_fragment(self, line: str) -> bool:
         is_end = bool(
             summary_line(line, certain=False)
             or progress_line(line)
-            or _DOTS.search(line)
+            or _is_progress(line)
             or (_SHORT_END.match(line) and _ENDED.match(line))
         )
         if is_end:
@@ -263,6 +253,14 @@ def _section_of(title: str) -> str | None:
     if title.endswith("test summary info"):
         return "summary"
     return None
+
+
+def _is_progress(line: str) -> bool:
+    """`tests/test_a.py ..F [ 50%]`, also without the file."""
+    if not line.rstrip().endswith("%]"):
+        return False
+    outcomes = line[: line.rfind("[")].rstrip().rpartition(" ")[2]
+    return bool(outcomes) and set(outcomes) <= _OUTCOMES
 
 
 def _begins_fragment(line: str) -> bool:

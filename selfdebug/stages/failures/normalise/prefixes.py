@@ -19,7 +19,7 @@ _HEADER = "Traceback (most recent call last)"
 _TAIL_OF_HEADER = re.compile(r"(?:(?:\+ )?Exception Group |[\w.]+ {3,})$")
 _BOX = re.compile(r"(?: {2})?[+╭┌][-─━ ]*$")
 _RULE = re.compile(r"={5,}|_{5,}|-{20,}")
-_NOT_A_PREFIX = re.compile(r"(?:[E>] {2,}|>? *\d* *\S*[\"'(]|\s*(?:[|+]\s*)*$|>>> )")
+_NOT_A_PREFIX = re.compile(r"[E>] {2,}|\d{3} $|\s*(?:[|+]\s*)*$|>>> |.*[\"'(]$")
 _TIMES = re.compile(
     r"\d{4}[-/]\d\d[-/]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
     r"|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+|\b\d{6,}\b"
@@ -116,6 +116,8 @@ class PrefixStripper:
 def _prefix_of(text: str) -> str:
     """What stands before the anchor of a line: the empty string when there is none, or it is no prefix."""
     at = text.find(_HEADER)
+    if at > MAX_PREFIX:
+        return ""
     if at >= 0:
         prefix = _BOX.sub("", _TAIL_OF_HEADER.sub("", text[:at]))
     else:

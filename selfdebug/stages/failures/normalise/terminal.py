@@ -22,7 +22,7 @@ def without_codes(line: str) -> str:
         if "[" not in line or not ("[0m" in line or "[31m" in line or "^[[" in line or "b[" in line):
             return line
     else:
-        line = _CONTROL.sub("", _CODES.sub("", line).replace("\x1b", ""))
+        line = _CONTROL.sub("", _CODES.sub("", line).replace("\x1b", "")).replace("\xa0", " ").replace("\u200b", "")
     if "[" in line:
         line = _SPELLED.sub("", line)
         if "[0m" in line or "[31m" in line:

@@ -9,8 +9,7 @@ from selfdebug.model import Failure, Frame, When
 from selfdebug.stages.failures import grammar
 from selfdebug.stages.failures.tracebacks import MAX_FRAMES, MAX_MESSAGE_LINES, Part, TracebackReader, failure_of
 
-_CAPTURED = re.compile(r"-{2,} (?:Captured|live|generated xml|Hypothesis) ?.*-{2,}$")
-_NOSE_CAPTURED = re.compile(r"-+ >> begin captured ")
+_OUTPUT_TITLES = ("Captured ", "live log", "generated xml", "Hypothesis", ">> begin captured", "coverage:")
 _DEFINITION = re.compile(r"[> ]\s*(?:async +def|def|class) +([^\W\d]\w*)|(?:async +def|def) +([^\W\d]\w*)")
 _FIXTURE_FILE = re.compile(r"file (.+), line (\d+)$")
 _ERROR_TEXT = re.compile(r"E(?: +|$)")
@@ -43,7 +42,11 @@ class EntryReader:
         """Take the next line of the entry."""
         if self._is_captured:
             return
-        if line.startswith("-") and (_CAPTURED.match(line.rstrip()) or _NOSE_CAPTURED.match(line)):
+        if (
+            line.startswith("--")
+            and line.lstrip("-").lstrip().startswith(_OUTPUT_TITLES)
+            and line.rstrip().endswith("-")
+        ):
             self._is_captured = True
             return
         if self._native is not None:

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 _KIND = re.compile(r"(FAILED|ERROR|FAIL|SUBFAILED|SUBFAIL)\b")
 _PREFIXED = re.compile(r"((?:\[|\().*[\])]) (SUBFAILED|SUBFAIL|FAILED) (\S.*)$")
-_PROGRESS = re.compile(
-    r"(?:\[gw\d+\] \[ *\d+%\] )?(FAILED|ERROR) (\S+::.*)$|(\S.*?::.*) (FAILED|ERROR)(?: +\[ *\d+%\])?$"
-)
 _BESIDE_PATH = re.compile(r"[^:\s][^:]*\.(?:py|pyx|rst|txt|md|yaml|yml|feature|ipynb)(?:$|::| - |: )")
 
 
@@ -60,15 +57,24 @@ def _subtest(rest: str) -> tuple[str, str]:
     """pytest 9 writes the description of a subtest directly behind the kind: `SUBFAILED[msg] (i=1) node - message`."""
     if rest[:1] not in ("[", "("):
         return "", rest.strip()
-    match = re.match(r"((?:\[.*\] ?)?(?:\(.*\))?) +(?=\S+\.\w+::)", rest)
-    return (match[1].strip(), rest[match.end() :].strip()) if match else ("", rest.strip())
+    at = 0
+    for word in rest.split(" "):
+        if "::" in word and "." in word.partition("::")[0] and word[0] not in "[(":
+            return rest[:at].strip(), rest[at:].strip()
+        at += len(word) + 1
+    return "", rest.strip()
 
 
 def progress_line(line: str) -> SummaryLine | None:
-    """A failing test in the verbose progress: `tests/a.py::test_b FAILED [ 50%]`."""
+    """A failing test in the verbose progress: `tests/a.py::test_b FAILED [ 50%]`, with xdist the outcome in front."""
     if "::" not in line or ("FAILED" not in line and "ERROR" not in line):
         return None
-    match = _PROGRESS.match(line)
-    if match is None:
+    words = line.rstrip()
+    if words.startswith("[gw") and "%] " in words:
+        kind, _, node_id = words.partition("%] ")[2].partition(" ")
+    else:
+        words = words[: words.rfind("[")].rstrip() if words.endswith("%]") else words
+        node_id, _, kind = words.rpartition(" ")
+    if kind not in ("FAILED", "ERROR") or "::" not in node_id or ".py" not in node_id:
         return None
-    return SummaryLine(match[1] or match[4], (match[2] or match[3]).strip())
+    return SummaryLine(kind, node_id.strip())

@@ -1,0 +1,66 @@
+r"""Text inside text: a whole log as one string of a JSON record, with `\n` and `\"` spelled out, even twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+MAX_DEPTH = 4
+_MARKS = ("Traceback (most recent call last)", 'File \\"', 'File \\\\"', "= FAILURES =", "= ERRORS =", 'File "', ".py:")
+_RECORD = re.compile(r"\s*(?:[{\[\"]|b?['\"]|\S+=\")")
+_BREAK = re.compile(r"\\+n")
+_DECODER = json.JSONDecoder(strict=False)
+_SIMPLE = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_ESCAPE = re.compile(r"\\(?:u001b|x1b|([ntr\"'\\/]))")
+
+
+def unfolded(line: str) -> Iterator[str]:
+    """The line, or the lines that are spelled out in its strings."""
+    if "\\n" not in line or not _holds_log(line):
+        yield line
+        return
+    yield from _unfolded(line, 0)
+
+
+def _holds_log(line: str) -> bool:
+    if not any(mark in line for mark in _MARKS):
+        return False
+    return bool(_RECORD.match(line)) or '": "' in line or '":"' in line or '="' in line
+
+
+def _unfolded(line: str, depth: int) -> Iterator[str]:
+    if depth >= MAX_DEPTH or "\\n" not in line or not any(mark in line for mark in _MARKS):
+        yield line
+        return
+    texts = [text for text in _strings(line) if "\n" in text and any(mark in text for mark in _MARKS)]
+    if not texts:
+        again = [text for text in _strings(line) if "\\n" in text and any(mark in text for mark in _MARKS)]
+        texts = again or [_ESCAPE.sub(_unescaped, line)]
+        if not again and texts[0] == line:
+            yield line
+            return
+    for text in texts:
+        yield ""
+        for inner in text.split("\n"):
+            yield from _unfolded(inner, depth + 1)
+    yield ""
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return _SIMPLE[match[1]] if match[1] else "\x1b"
+
+
+def _strings(line: str) -> Iterator[str]:
+    """The JSON strings of a line; each failed attempt goes on behind the place where it failed."""
+    at = line.find('"')
+    while at >= 0:
+        try:
+            value, end = _DECODER.raw_decode(line, at)
+        except json.JSONDecodeError as error:
+            if error.pos <= at:
+                return
+            end = error.pos + 1
+        else:
+            yield value
+        at = line.find('"', end)

@@ -1,0 +1,39 @@
+"""What copying from pages, chats and mail does to single lines: links, typographic quotes, entities, tags."""
+
+from __future__ import annotations
+
+import html
+import re
+
+_LINK = re.compile(r"\[([^\[\]]*)\]\((?:https?|file|vscode)://[^()\s]*\)")
+_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'"})
+_TAG = re.compile(
+    r"</?(?:a|b|i|u|p|s|br|em|td|th|tr|li|ul|ol|div|pre|code|span|font|body|html|head|table|tbody|strong|section|h[1-6])"
+    r"(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"<(?:br\s*/?|/p|/div|/li|/tr|/pre)>", re.IGNORECASE)
+_SIGNS = ("&quot;", "&#39;", "&#x27;", "&#34;", "&lt;", "&gt;", "<br", "<span", "<pre", "</")
+
+
+def without_links(line: str) -> str:
+    """The line with Markdown links and escapes undone, and typographic quotes around a file name made plain."""
+    if "](" in line:
+        line = _LINK.sub(r"\1", line)
+    if "\\_" in line and ":\\" not in line:
+        line = line.replace("\\_", "_")
+    if "“" in line or "”" in line or "File «" in line:
+        line = line.translate(_QUOTES)
+    return line
+
+
+def looks_like_html(lines: list[str]) -> bool:
+    """Whether any of the lines shows entities or tags."""
+    return any(any(sign in line for sign in _SIGNS) for line in lines if "&" in line or "<" in line)
+
+
+def from_html(line: str) -> list[str]:
+    """The lines that a line of HTML shows."""
+    if "<" in line:
+        line = _TAG.sub("", _BREAK.sub("\n", line))
+    return html.unescape(line).split("\n")
