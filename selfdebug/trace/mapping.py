@@ -82,7 +82,8 @@ def selected(step: StepWriter, failure: Failure, frame: Frame | None) -> None:
 
 def located(step: StepWriter, location: FaultLocation) -> None:
     """The statement that raised and the receivers that can have raised it."""
-    step.read("failure.exception", "failure.frames", "frame")
+    step.read("failure.exception", "failure.frames")
+    step.read_written("frame")
     step.untracked("the source file on disk")
     step.set("location.file", location.file)
     step.set("location.line", location.line)
@@ -132,7 +133,8 @@ def observed(
 
 def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = ()) -> None:
     """Where the value came from, from the receiver back to its birth; `untracked` names sources nobody could see."""
-    step.read("location.receiver", "observation", "location.file", "location.line")
+    step.read("location.receiver", "location.file", "location.line")
+    step.read_written("observation")
     step.untracked(*untracked)
     step.set("origin.chain", [_link(link) for link in chain])
     if not chain:
@@ -146,7 +148,8 @@ def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = (
 
 def diagnosed(step: StepWriter, diagnosis: Diagnosis) -> None:
     """What went wrong, in one sentence."""
-    step.read("failure.exception", "location", "observation", "origin.chain")
+    step.read("failure.exception", "location")
+    step.read_written("observation", "origin.chain")
     step.set("diagnosis.kind", diagnosis.location.kind.value)
     step.set("diagnosis.sentence", Seen(diagnosis.sentence))
     step.describe(diagnosis.sentence, f"The failure is of the kind {diagnosis.location.kind.value}.")
@@ -154,7 +157,8 @@ def diagnosed(step: StepWriter, diagnosis: Diagnosis) -> None:
 
 def proposed(step: StepWriter, candidates: Sequence[Candidate], refused: Iterable[tuple[str, str]] = ()) -> None:
     """The candidates in the order in which they are tried, and the guards that did not fit, each with its reason."""
-    step.read("diagnosis", "location", "observation", "origin.chain")
+    step.read("diagnosis", "location")
+    step.read_written("observation", "origin.chain")
     for candidate in candidates:
         step.append("candidates", _candidate(candidate))
     reasons = list(dict.fromkeys(refused))
@@ -182,7 +186,7 @@ def trial(step: StepWriter, judged: Trial) -> None:
         step.set(f"{prefix}.next_failure", _failure_line(judged.next_failure))
     if judged.patch is not None and judged.verdict is Verdict.PLAUSIBLE:
         step.set(f"{prefix}.diff", diff_of(judged.patch.file, judged.patch.before, judged.patch.after))
-    step.decided(Seen(f"{judged.verdict.value}: {judged.detail}"))
+    step.decided(f"{candidate.guard} proposed: {candidate.reason}")
     verdict = f"{_named(candidate)} was {judged.verdict.value}"
     step.describe(f"{verdict}: {judged.detail.rstrip('.')}.", f"{verdict}.")
 
@@ -198,7 +202,7 @@ def kept(step: StepWriter, patch: Patch, trial_step: str | None = None) -> None:
     step.set("patch.default", candidate.default)
     step.set("patch.reason", candidate.reason)
     step.set("patch.diff", diff_of(patch.file, patch.before, patch.after))
-    step.decided(f"plausible, so kept: {candidate.reason}", trial_step)
+    step.decided("plausible, so kept", trial_step)
     step.describe(f"{_named(candidate)} is kept in {patch.file} ({patch.lines_touched} lines): {candidate.reason}.")
 
 
@@ -229,7 +233,7 @@ def verified(step: StepWriter, run: PytestRun, broken: Sequence[str] = ()) -> No
 
 def rolled_back(step: StepWriter, reason: str, files: Sequence[str] = (), backup: Sequence[str] = ()) -> None:
     """Why everything was put back, which files that were, and what can bring the best attempt back."""
-    step.read("trial", "verify")
+    step.read_written("trial", "verify", "failure")
     step.set("rollback.reason", reason)
     step.set("rollback.files", list(files))
     step.set("rollback.backup", list(backup))
@@ -240,7 +244,7 @@ def rolled_back(step: StepWriter, reason: str, files: Sequence[str] = (), backup
 
 def reported(step: StepWriter, repair: Repair) -> None:
     """How the run ended."""
-    step.read("patch.diff", "rollback.reason", "verify.outcome")
+    step.read_written("failures", "patch.diff", "rollback.reason", "verify.outcome")
     step.set("result.status", repair.final_status.value)
     step.set("result.exit_code", repair.exit_code)
     step.set("result.exit_reason", repair.exit_reason)

@@ -85,6 +85,10 @@ class StepWriter:
             if key not in self._reads:
                 self._reads[key] = self._recorder.resolve(key)
 
+    def read_written(self, *keys: str) -> None:
+        """Note those of the keys that this run has written: what a step reads only where it is there."""
+        self.read(*(key for key in keys if self._recorder.resolve(key).writers))
+
     def set(self, key: str, value: Any) -> None:
         """Write a state key; the value is JSON-like data."""
         self._write(key, "set", value)
