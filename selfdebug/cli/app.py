@@ -24,6 +24,18 @@ COMMANDS = {
 """The module and the function of each command, and what the overview says of it, in the order of the overview."""
 
 
+EPILOG = """\b
+Exit codes of run:
+  0    all tests pass, or nothing failed
+  1    still failing, nothing kept
+  2    no frame of the failure lies inside the project
+  3    internal error, rolled back
+  64   wrong usage: an option, a path, a setting, the interpreter
+  128  rolled back after all attempts
+  130  interrupted, rolled back
+"""
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name: the overview, the version and a typing error import none of them."""
 
@@ -50,8 +62,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 all pass, 1 still failing, 2 no frame inside the project, 3 internal error, 64 wrong usage, "
-    "128 rolled back after all attempts, 130 interrupted.",
+    epilog=EPILOG,
 )
 @click.version_option(__version__, message="selfdebug %(version)s")
 def app() -> None:

@@ -18,6 +18,8 @@ def write(data: bytes | str) -> None:
 
     Raises SelfdebugError when the output cannot be written for another reason (a full disk).
     """
+    if sys.stdout is None:  # closed by the caller before the start
+        return
     try:
         if isinstance(data, bytes):
             sys.stdout.flush()
@@ -36,6 +38,8 @@ def say(sentence: str) -> None:
     """Write one line for a person to standard error; control characters of untrusted text are made visible."""
     from selfdebug.terminal import plain
 
+    if sys.stderr is None:
+        return
     try:
         sys.stderr.write(_encodable(plain(sentence) + "\n", sys.stderr))
         sys.stderr.flush()
@@ -52,7 +56,7 @@ def paint(color: str) -> Paint:
 
 def close() -> None:
     """Flush both streams, so that a pipe closed early does not make the interpreter complain while it shuts down."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except OSError:

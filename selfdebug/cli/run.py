@@ -10,6 +10,7 @@ import click
 
 from selfdebug.cli import options, output
 from selfdebug.config import Settings
+from selfdebug.errors import UsageError
 from selfdebug.model import Repair
 from selfdebug.reports import evidence, render
 from selfdebug.reports.base import View
@@ -38,6 +39,8 @@ def run(
     LOG is a file of captured pytest output, or - for standard input; without it pytest is run first. A log is taken
     as a hint: the tests that it names are run again before anything is changed.
     """
+    if as_json and format_name not in ("text", "json"):
+        raise UsageError(f"--json and --format {format_name} contradict each other.")
     settings = options.settings(root, config_file, given)
     repaired = repaired_with_progress(settings, options.read_log(log))
     show(repaired, "json" if as_json else format_name, view(color))
