@@ -101,6 +101,9 @@ KEYS: Mapping[str, Callable[[object, Path], Any]] = {
 }
 """The keys of `[tool.selfdebug]` and how each value is read; a relative path counts from the folder of the file."""
 
+TABLES = ("trace", "explain")
+"""Tables under `[tool.selfdebug]` that are read by the packages of these names."""
+
 
 def _unknown_key(key: str, file: Path) -> UsageError:
     near = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1)
@@ -128,6 +131,8 @@ def read_table(file: Path) -> dict[str, Any]:
         raise UsageError(f"[tool.selfdebug] in {file} must be a table.")
     values: dict[str, Any] = {}
     for key, value in table.items():
+        if key in TABLES:
+            continue
         if key not in KEYS:
             raise _unknown_key(key, file)
         try:

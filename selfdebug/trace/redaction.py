@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -98,6 +99,8 @@ class Redactor:
         """The data with secrets replaced, at any depth; what is no JSON becomes its text."""
         if isinstance(value, str):
             return LEFT_OUT if isinstance(value, Seen) and not self._values else self.text(str(value))
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)  # JSON has no such number
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, dict):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 from selfdebug.trace.records import Run
 from selfdebug.trace.settings import TraceSettings
@@ -24,9 +25,11 @@ def make_room(store: Store, coming: Run, settings: TraceSettings) -> None:
     _shrink(store, settings)
 
 
-def prune(store: Store, settings: TraceSettings) -> int:
-    """Evict what the bounds do not allow and give the space back; returns how many runs went."""
+def prune(store: Store, settings: TraceSettings, days: int | None = None) -> int:
+    """Evict what the bounds do not allow, and all that is older than `days`; returns how many runs went."""
     store.close_abandoned()
+    if days is not None:
+        settings = replace(settings, max_age=min(days, settings.max_age))
     doomed = evicted(store.runs(), settings, time.time())
     _delete(store, doomed)
     count = len(doomed) + _shrink(store, settings)

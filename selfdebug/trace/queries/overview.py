@@ -234,8 +234,8 @@ def latest(trace: Trace, key: str) -> tuple[Any, str] | None:
 QUERIES = (
     Query(
         "run_overview",
-        "Start here: how the run ended, its stages in order with step ids, state keys with their last writer, where "
-        "errors appeared, what it cost, and what to doubt.",
+        "Start here: how the run ended, its stages in order with step ids, state keys by last writer, "
+        "where errors appeared, what it cost, and what to doubt.",
         (),
         overview,
     ),

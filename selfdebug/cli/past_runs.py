@@ -1,0 +1,96 @@
+"""`selfdebug runs`: the list of past runs, and what is kept, given away and taken in of their traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from selfdebug.cli import history, options, output
+from selfdebug.cli.trace import caller, session_option, state_of
+from selfdebug.errors import InputError, SelfdebugError
+from selfdebug.trace import exchange, retention
+from selfdebug.trace.records import Run
+from selfdebug.trace.redaction import Redactor
+from selfdebug.trace.settings import load
+from selfdebug.trace.store import Store
+
+
+@click.group(invoke_without_command=True)
+@options.root_option
+@options.json_option
+@click.pass_context
+def runs(ctx: click.Context, root: Path | None, as_json: bool) -> int | None:
+    """List the runs that changed this project, or keep, give away and take in their traces.
+
+    Without a command: when each run was, how it ended, which files it changed. The newest comes last.
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    return int(ctx.invoke(history.runs, root=root, as_json=as_json))
+
+
+@runs.command()
+@options.root_option
+@click.option("--older-than", "days", type=click.IntRange(min=0), metavar="DAYS", help="Also all older than this.")
+def prune(root: Path | None, days: int | None) -> int:
+    """Delete the traces that the bounds of [tool.selfdebug.trace] do not allow, and give the space back."""
+    folder, state = state_of(root)
+    settings = load(folder / "pyproject.toml")
+    store = Store.open(state)
+    if store is None:
+        output.write("No run is recorded here.\n")
+        return 0
+    with store:
+        count = retention.prune(store, settings, days)
+        left = len(store.runs())
+    output.write(f"Deleted the traces of {count} runs; {left} are left.\n")
+    return 0
+
+
+@runs.command("export")
+@click.argument("run_id", metavar="RUN")
+@options.root_option
+@session_option
+@click.option("--output", "file", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
+def export_run(run_id: str, root: Path | None, session: str | None, file: Path | None) -> int:
+    """Write the trace of a run as one JSON file, which `runs import` opens elsewhere."""
+    _, state = state_of(root)
+    owner = caller(session)
+    store = Store.open(state)
+    run: Run | None = None
+    if store is not None:
+        with store:
+            store.close_abandoned()
+            run = store.find(run_id)
+            if run is not None and owner.sees(run) and run.status is not None:
+                _write(file, exchange.exported(store, run))
+                return 0
+    raise InputError(f"There is no completed run {run_id!r} of yours here.")
+
+
+@runs.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@options.root_option
+@session_option
+def import_run(file: Path, root: Path | None, session: str | None) -> int:
+    """Take in a run that was exported elsewhere; it is asked like one of your own."""
+    folder, state = state_of(root)
+    settings = load(folder / "pyproject.toml")
+    redactor = Redactor(settings.redact_keys, settings.redact_patterns)
+    data = exchange.read_file(file)
+    with Store.create(state, folder) as store:
+        run, damaged = exchange.imported(store, data, caller(session), redactor)
+    lost = f" {damaged} damaged events were left out." if damaged else ""
+    output.write(f"Imported {run.id} ({run.status}); selfdebug explain {run.id} tells its story.{lost}\n")
+    return 0
+
+
+def _write(file: Path | None, data: bytes) -> None:
+    if file is None:
+        output.write(data)
+        return
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise SelfdebugError(f"Cannot write {file}: {error.strerror or error}.") from error
