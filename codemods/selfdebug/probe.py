@@ -27,10 +27,11 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
+from codemods.selfdebug.base import RefusedError, TargetNotFoundError
+from codemods.selfdebug.probe_unit import ProbeUnit, unit_at
 from codemods.selfdebug.recorded import Recordable, recordable
-from codemods.selfdebug.source import Source, Unit
-from codemods.selfdebug.spans import Span, split_lines, text_at
+from codemods.selfdebug.source import Source
+from codemods.selfdebug.spans import Span, text_at
 
 RECORDER = "__selfdebug_probe__"
 CATCHER = "__selfdebug_caught__"
@@ -81,24 +82,20 @@ def probe(source: bytes, at: int | Span, first_id: int = 1) -> Probed:
     """
     parsed = Source.parse(source)
     within = _whole_line(parsed, at) if isinstance(at, int) else at
-    unit = parsed.unit_at(_start_of_code(parsed, within))
-    logical = logical_lines(split_lines(unit.text))
-    if not any(line.covers(within.start_line - unit.first_line) for line in logical):
+    unit = unit_at(parsed, within.start_line)
+    if not any(line.covers(within.start_line - unit.first_line) for line in logical_lines(unit.lines)):
         raise TargetNotFoundError(f"no statement at line {within.start_line}")
     _refuse_declarations(unit)
     found = list(recordable(unit, within))
     calls = _recorder_calls(unit, found, first_id + 1)
-    text = _in_try(parsed, unit, _one_line_body(unit, within), calls, first_id)
-    edit = Edit(
-        parsed.byte_offset(unit.first_line), parsed.byte_offset(unit.last_line + 1), text.encode(parsed.encoding)
-    )
-    probed = edit.apply_to(source)
-    _verify(parsed, unit, text, probed)
+    text = _in_try(unit, _one_line_body(unit, within), calls, first_id)
+    probed = unit.replaced_by(text).apply_to(source)
+    _verify(unit, text, probed)
     expressions = tuple(
         ProbedExpression(number, entry.expression, text_at(parsed.lines, entry.expression))
         for number, entry in enumerate(found, first_id + 1)
     )
-    return Probed(probed, first_id, expressions, _statement(unit, logical[0]))
+    return Probed(probed, first_id, expressions, unit.span)
 
 
 def remove(source: bytes) -> bytes:
@@ -152,19 +149,7 @@ def _whole_line(source: Source, line: int) -> Span:
     return Span(line, 0, line, len(source.lines[line - 1]))
 
 
-def _start_of_code(source: Source, span: Span) -> Span:
-    """The empty span where the code at the start of `span` begins, behind the indentation."""
-    line = source.lines[span.start_line - 1]
-    column = max(span.start_column, len(line) - len(line.lstrip(" \t\f")))
-    return Span(span.start_line, column, span.start_line, column)
-
-
-def _statement(unit: Unit, first: LogicalLine) -> Span:
-    end = unit.positions[unit.body[-1]]
-    return Span(unit.first_line + first.first, first.column, end.end_line, end.end_column)
-
-
-def _one_line_body(unit: Unit, within: Span) -> cst.SimpleStatementSuite | None:
+def _one_line_body(unit: ProbeUnit, within: Span) -> cst.SimpleStatementSuite | None:
     """The body of a function on one line where `within` reaches it, it evaluates something and has no docstring."""
     function = unit.body[-1]
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.SimpleStatementSuite):
@@ -175,7 +160,7 @@ def _one_line_body(unit: Unit, within: Span) -> cst.SimpleStatementSuite | None:
     return function.body if is_reached and not _is_constant(small[0]) and not _is_inert(small) else None
 
 
-def _refuse_declarations(unit: Unit) -> None:
+def _refuse_declarations(unit: ProbeUnit) -> None:
     """Refuse what has a meaning only where it stands, and what evaluates nothing."""
     small = [part for line in unit.body if isinstance(line, cst.SimpleStatementLine) for part in line.body]
     if any(_is_future_import(statement) for statement in small):
@@ -217,7 +202,7 @@ class _Insertion:
     text: str
 
 
-def _recorder_calls(unit: Unit, found: list[Recordable], first_id: int) -> Iterator[_Insertion]:
+def _recorder_calls(unit: ProbeUnit, found: list[Recordable], first_id: int) -> Iterator[_Insertion]:
     for number, entry in enumerate(found, first_id):
         span = entry.wrapped.shifted(-unit.first_line)
         outer_first = (2, -span.end_line, -span.end_column)
@@ -233,16 +218,13 @@ def _inserted(lines: list[str], insertions: list[_Insertion]) -> list[str]:
     return new
 
 
-def _in_try(
-    source: Source, unit: Unit, body: cst.SimpleStatementSuite | None, calls: Iterable[_Insertion], number: int
-) -> str:
+def _in_try(unit: ProbeUnit, body: cst.SimpleStatementSuite | None, calls: Iterable[_Insertion], number: int) -> str:
     """The unit in a `try`, or only the `body` of a function on one line: there the statement runs when it is called.
 
     What ended the last line of the unit, perhaps nothing, now ends the `raise`.
     """
-    lines = split_lines(unit.text)
-    logical = logical_lines(lines)
-    step, margin, newline = _step(source, lines, logical), unit.margin.rpartition("\f")[2], source.newline
+    logical = logical_lines(unit.lines)
+    step, margin, newline = _step(unit, logical), unit.margin, _newline(unit)
     if body is None:
         head = f"{margin}try:{newline}"
         layout = [_Insertion(line.first, line.column, (1,), step) for line in logical]
@@ -250,19 +232,25 @@ def _in_try(
         head, margin = "", margin + step
         place = unit.positions[body.body[0]]
         layout = [_Insertion(place.start_line - unit.first_line, place.start_column, (1,), f"{newline}{margin}try: ")]
-    text, end = _split_end("".join(_inserted(lines, [*layout, *calls])))
+    text, end = _split_end("".join(_inserted(unit.lines, [*layout, *calls])))
     handler = [f"{margin}except BaseException:", f"{margin}{step}{CATCHER}({number})", f"{margin}{step}raise"]
     return head + newline.join([text, *handler]) + end
 
 
-def _step(source: Source, lines: list[str], logical: list[LogicalLine]) -> str:
+def _newline(unit: ProbeUnit) -> str:
+    """The line end of the unit, or of the file where the unit has none."""
+    return next((end for line in (unit.lines[-1], unit.source.lines[0]) if (end := _split_end(line)[1])), "\n")
+
+
+def _step(unit: ProbeUnit, logical: list[LogicalLine]) -> str:
     """What is appended to the indentation of each line.
 
     The same number of blanks behind every indentation keeps all of Python's comparisons between them as they were,
     whatever mixture of tabs, blanks and form feeds they are made of; a tab does so only where there are only tabs.
     """
-    margins = "".join(lines[line.first][: line.column] for line in logical) or source.indent
-    return "    " if margins.strip("\t") else "\t"
+    margins = {unit.lines[line.first][: line.column] for line in logical}
+    has_tabs_only = not "".join(margins).strip("\t")
+    return "\t" if has_tabs_only and (any(margins) or "\n\t" in unit.source.text) else "    "
 
 
 def _split_end(line: str) -> tuple[str, str]:
@@ -270,18 +258,21 @@ def _split_end(line: str) -> tuple[str, str]:
     return text, line[len(text) :]
 
 
-def _verify(source: Source, unit: Unit, text: str, probed: bytes) -> None:
+def _verify(unit: ProbeUnit, text: str, probed: bytes) -> None:
     """Refuse a probe that does not compile, means anything else than the statement, or cannot be taken out again."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(probed.decode(source.encoding).removeprefix("\ufeff"), "<probed>", "exec", dont_inherit=True)
-            before, after = ast.parse(unit.prefix + unit.text), _Unwrapped().visit(ast.parse(unit.prefix + text))
+            compile(probed.decode(unit.source.encoding).removeprefix("\ufeff"), "<probed>", "exec", dont_inherit=True)
+            before, after = (
+                ast.parse(unit.enclosing + "".join(unit.lines)),
+                _Unwrapped().visit(ast.parse(unit.enclosing + text)),
+            )
     except SyntaxError as error:
         raise RefusedError(f"the statement does not compile inside a probe: {error}") from error
     if ast.dump(before) != ast.dump(after):
         raise RefusedError("the statement would mean something else inside a probe")
-    if remove(probed) != remove(source.data):
+    if remove(probed) != remove(unit.source.data):
         raise RefusedError("the probe could not be taken out again without a trace")
 
 
@@ -324,29 +315,31 @@ def _probes(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.Try]]:
 
 
 def _without(source: Source, statement: ast.stmt, node: ast.Try) -> bytes:
-    unit = source.unit_at(_start_of_code(source, source.span(statement)))
-    lines = split_lines(unit.text)
+    unit = ProbeUnit(source, (statement,))
     row = node.lineno - unit.first_line
-    head, caught, end = _TRY.match(lines[row]), _CAUGHT.fullmatch(lines[-2]), _RAISE.fullmatch(lines[-1])
-    if not (head and _EXCEPT.fullmatch(lines[-3]) and caught and end):
+    *body, handler, call, last = unit.lines
+    head, caught, end = _TRY.match(body[row]), _CAUGHT.fullmatch(call), _RAISE.fullmatch(last)
+    if not (head and _EXCEPT.fullmatch(handler) and caught and end):
         raise RefusedError(f"the probe at line {node.lineno} was edited since it was put in")
-    body = lines[:-3]
-    deletions = [(row, 0, head[0]), *_recorder_calls_in(unit, body)]
+    deletions = [(row, 0, head[0])]
     if statement is node:
+        units = [ProbeUnit(source, tuple(node.body))]
         step = caught[1].removeprefix(head[1])
         deletions += [(line.first + 1, line.column - len(step), step) for line in logical_lines(body[1:])]
     else:  # the body of a function, which stood behind its colon
-        before, newline = _split_end(lines[row - 1])
+        units = [unit, ProbeUnit(source, (node,))]
+        before, newline = _split_end(body[row - 1])
         deletions.append((row - 1, len(before), newline))
+    for part in units:
+        deletions += _recorder_calls_in(part, body, unit.first_line)
     text = "".join(_deleted(body, deletions, node.lineno))
-    new = (_split_end(text)[0] + end[1]).encode(source.encoding)
-    return Edit(source.byte_offset(unit.first_line), source.byte_offset(unit.last_line + 1), new).apply_to(source.data)
+    return unit.replaced_by(_split_end(text)[0] + end[1]).apply_to(source.data)
 
 
-def _recorder_calls_in(unit: Unit, body: list[str]) -> Iterator[tuple[int, int, str]]:
+def _recorder_calls_in(unit: ProbeUnit, body: list[str], first_line: int) -> Iterator[tuple[int, int, str]]:
     for call, place in unit.positions.items():
         if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value == RECORDER:
-            span = place.shifted(-unit.first_line)
+            span = place.shifted(-first_line)
             start = _CALL_START.match(body[span.start_line], span.start_column)
             yield span.start_line, span.start_column, start[0] if start else RECORDER + "(0, "
             yield span.end_line, span.end_column - 1, ")"

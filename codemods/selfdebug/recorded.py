@@ -12,8 +12,8 @@ from functools import singledispatch
 
 import libcst as cst
 
-from codemods.selfdebug.source import Unit
-from codemods.selfdebug.spans import Span, split_lines
+from codemods.selfdebug.probe_unit import ProbeUnit
+from codemods.selfdebug.spans import Span
 
 # Names that the compiler or the interpreter looks at, and constants that only look like names.
 _UNTOUCHED_NAMES = frozenset(
@@ -40,21 +40,20 @@ class Recordable:
     wrapped: Span
 
 
-def recordable(unit: Unit, within: Span) -> Iterator[Recordable]:
+def recordable(unit: ProbeUnit, within: Span) -> Iterator[Recordable]:
     """The expressions of `unit` that may be recorded, as nearly as possible in the order of their evaluation.
 
     Of a compound statement these are the expressions of its header (of an `if`, those of its `elif` lines too) and of
     those one-line suites that overlap `within`; of a line with semicolons, the statements that overlap `within`.
     """
-    walk = _Walk(unit, split_lines(unit.text), within)
+    walk = _Walk(unit, within)
     for node in unit.body:
         yield from walk.visit(node)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    unit: Unit
-    lines: list[str]
+    unit: ProbeUnit
     within: Span
 
     def visit(self, node: cst.CSTNode) -> Iterator[Recordable]:
@@ -79,7 +78,7 @@ class _Walk:
 
     def _may_begin_call(self, span: Span) -> bool:
         """Whether a name may start here: in `return[x]` it would grow together with the keyword."""
-        before = self.lines[span.start_line - self.unit.first_line][: span.start_column][-1:]
+        before = self.unit.lines[span.start_line - self.unit.first_line][: span.start_column][-1:]
         return not (before == "_" or before.isalnum())
 
 
