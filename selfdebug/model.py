@@ -338,6 +338,7 @@ class Candidate:
     default_source: str | None
     test: str
     reason: str
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

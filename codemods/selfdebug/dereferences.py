@@ -13,8 +13,9 @@ from functools import singledispatch
 
 import libcst as cst
 
-from codemods.selfdebug.source import Source, Unit
+from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import Span, text_at
+from codemods.selfdebug.units import Unit, line_unit
 
 
 class Operation(StrEnum):
@@ -78,22 +79,20 @@ def dereferences(source: Source, statement: ast.stmt) -> tuple[Dereference, ...]
 
     Raises RefusedError or TargetNotFoundError when the statement cannot be parsed apart.
     """
-    region = source.span(statement)
-    decorators = [source.span(node) for node in getattr(statement, "decorator_list", [])]
-    inner = [source.span(child) for child in _nested_statements(statement)]
-    unit = source.unit_at(region)
+    region = source.extent(statement)
+    inner = [source.extent(child) for child in _nested_statements(statement)]
+    unit = line_unit(source, source.statement_at(region), whole=False)
     found = [
         _dereference(source, unit, use)
         for node in unit.positions
         for use in _uses(node)
-        if _is_own(unit.positions[use[4]], region, decorators, inner)
+        if _is_own(unit.positions[use[4]], region, inner)
     ]
     return tuple(sorted(found, key=lambda found: (found.receiver, found.expression, found.operation)))
 
 
-def _is_own(span: Span, region: Span, decorators: list[Span], inner: list[Span]) -> bool:
-    is_inside = region.contains(span) or any(decorator.contains(span) for decorator in decorators)
-    return is_inside and not any(child.contains(span) for child in inner)
+def _is_own(span: Span, region: Span, inner: list[Span]) -> bool:
+    return region.contains(span) and not any(child.contains(span) for child in inner)
 
 
 def _nested_statements(statement: ast.stmt) -> Iterator[ast.stmt]:

@@ -58,7 +58,7 @@ def locate(frame: Frame, exception: ExceptionRecord, source: Source) -> FaultLoc
         kind, receivers, is_generic = _receivers(found, frame.span, exception)
         if _is_deliberate(statement, source, frame, kind):
             kind, receivers = FaultKind.DELIBERATE_RAISE, ()
-        span = source.span(statement)
+        span = source.extent(statement)
         code = text_at(source.lines, span)
         location = FaultLocation(frame.file, frame.line, frame.function, kind, span, code, receivers)
         if kind is FaultKind.DELIBERATE_RAISE or (receivers and not is_generic):
@@ -68,6 +68,33 @@ def locate(frame: Frame, exception: ExceptionRecord, source: Source) -> FaultLoc
     return weaker or Unlocated(
         f"the statement at {frame.file}:{frame.line} cannot be taken apart: {'; '.join(reasons)}"
     )
+
+
+def locate_call(frame: Frame, source: Source) -> FaultLocation | Unlocated:
+    """The call at a caller's frame through which the exception came, with its arguments as receivers."""
+    assert frame.file is not None and frame.line is not None  # only project frames are located
+    for statement in _statements_at(source, frame):
+        try:
+            found = dereferences(source, statement)
+        except (RefusedError, TargetNotFoundError) as error:
+            return Unlocated(str(error))
+        passed = [use for use in found if use.operation is Operation.ARGUMENT and not use.is_literal]
+        exact = [use for use in passed if use.expression == frame.span] or passed
+        if exact:
+            span = source.extent(statement)
+            return FaultLocation(
+                frame.file,
+                frame.line,
+                frame.function,
+                FaultKind.NONE_ARGUMENT,
+                span,
+                text_at(source.lines, span),
+                tuple(
+                    Receiver(use.expression, use.receiver, use.code, "argument", use.operation.value, use.name)
+                    for use in exact
+                ),
+            )
+    return Unlocated(f"{frame.file}:{frame.line} passes no argument that could be None")
 
 
 def _statements_at(source: Source, frame: Frame) -> Iterator[ast.stmt]:
@@ -106,13 +133,13 @@ def _last_own_line(node: ast.stmt) -> int:
 
 
 def _holds(source: Source, node: ast.stmt, span: Span | None) -> bool:
-    return span is not None and source.span(node).contains(span)
+    return span is not None and source.extent(node).contains(span)
 
 
 def _is_deliberate(statement: ast.stmt, source: Source, frame: Frame, kind: FaultKind) -> bool:
     """Whether the statement is a `raise` or `assert` that fired itself, not an expression inside it that crashed."""
     if isinstance(statement, ast.Raise):
-        return frame.span in (None, source.span(statement)) and kind in (FaultKind.OTHER, FaultKind.MISSING_KEY)
+        return frame.span in (None, source.extent(statement)) and kind in (FaultKind.OTHER, FaultKind.MISSING_KEY)
     return isinstance(statement, ast.Assert) and kind is FaultKind.ASSERTION
 
 

@@ -31,7 +31,7 @@ def test_frame(failure: Failure) -> Frame | None:
     return next((frame for frame in failure.project_frames if frame.is_test), None)
 
 
-def expectations(test_source: str, line: int) -> Expectations:
+def read_expectations(test_source: str, line: int) -> Expectations:
     """What the test function around the 1-based `line` states. Source that does not parse says nothing."""
     try:
         tree = ast.parse(test_source)

@@ -1,0 +1,204 @@
+"""The loop: calls the stages in order, lets the tests judge, and keeps one patch or puts everything back as it was."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType
+
+from selfdebug.config import Settings
+from selfdebug.errors import ExitCode, PytestRunError
+from selfdebug.model import Attempt, ProbeReport, Repair
+from selfdebug.pytest_process import Interpreter
+from selfdebug.repair.attempt import NotDiagnosed, attempt, diagnosed, progress, untested
+from selfdebug.repair.bench import Bench, Events
+from selfdebug.repair.grouping import Group, groups
+from selfdebug.repair.ingest import Ended, Ingested, ingest
+from selfdebug.repair.outcome import (
+    Work,
+    ended,
+    exhausted,
+    interrupted,
+    partly_kept,
+    passed,
+    probed,
+    proposed_only,
+    run_failed,
+)
+from selfdebug.trace import mapping as record
+from selfdebug.trace.recorder import Recorder
+from selfdebug.trace.records import RunStatus
+from selfdebug.trace.settings import load as load_trace_settings
+from selfdebug.workspace import Workspace
+
+__all__ = ["probe_failure", "repair"]
+
+
+def repair(settings: Settings, log: bytes | None, events: Events) -> Repair:
+    """Repair what fails, or put everything back.
+
+    `log` is captured output to start from (None: the tests are run). Ends with a Repair for everything that the tests
+    and the project can do; raises UsageError children for a run that cannot begin, and rolls back before any other
+    exception leaves. SIGINT, SIGTERM and SIGHUP roll back and end with exit code 130.
+    """
+    with _bench(settings, events) as bench:
+        work = Work()
+        try:
+            with _interruptible(), _rolled_back_unless_kept(bench):
+                done = _repaired(bench, log, work)
+        except PytestRunError as error:
+            done = run_failed(bench, work, error)
+        except KeyboardInterrupt:
+            done = interrupted(bench, work)
+        return _recorded(bench, done)
+
+
+def _recorded(bench: Bench, done: Repair) -> Repair:
+    if done.rollback:
+        with bench.step("rollback", "putting everything back") as step:
+            record.rolled_back(step, done.sentence, tuple(bench.originals), done.backup)
+    with bench.step("report", "the end of the run") as step:
+        record.reported(step, done)
+    bench.recorder.end(_STATUS.get(ExitCode(done.exit_code), RunStatus.FAILED))
+    return replace(done, warnings=(*done.warnings, *bench.recorder.warnings))
+
+
+_STATUS = {
+    ExitCode.PASS: RunStatus.PASSED,
+    ExitCode.ROLLED_BACK: RunStatus.ROLLED_BACK,
+    ExitCode.INTERRUPTED: RunStatus.INTERRUPTED,
+}
+
+
+def probe_failure(settings: Settings, log: bytes | None, events: Events) -> ProbeReport:
+    """Look at the failing statements with probes, without proposing anything. Nothing is written."""
+    with _bench(settings, events) as bench:
+        found = ingest(bench, log)
+        if isinstance(found, Ended):
+            return probed(bench, found, ())
+        diagnoses = [diagnosed(bench, group) for group in groups(found.failures)]
+        return probed(bench, found, diagnoses)
+
+
+# ---------------------------------------------------------------- the loop
+
+
+def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
+    with bench.step("ingest", "reading what fails") as step:
+        found = ingest(bench, log)
+        record.ingest(step, found.failures, "pytest" if log is None else "the captured log")
+    if isinstance(found, Ended):
+        return ended(bench, found)
+    work.ingested = found
+    if found.run is None:
+        return _dry(bench, found, work)
+    pending = groups(found.failures)
+    while pending and len(work.attempts) < bench.settings.max_attempts:
+        group = pending.pop(0)
+        budget = bench.settings.max_candidates - work.tried
+        diagnosis = diagnosed(bench, group)
+        if isinstance(diagnosis, NotDiagnosed):
+            work.give_up(group, diagnosis.sentence)
+            continue
+        turn = attempt(bench, len(work.attempts) + 1, group, diagnosis, budget)
+        work.attempts.append(turn)
+        if turn.kept is not None:
+            work.solved(bench, turn.kept)
+            pending = [left for left in (_still_failing(bench, waiting) for waiting in pending) if left]
+            work.forget_solved(bench.runs[-1])
+        else:
+            pending = _moved_on(bench, work, turn, group) + pending
+    if work.kept and not pending and not work.given_up and not work.tentative:
+        return passed(bench, work)
+    for group in pending:
+        work.give_up(group, f"The limit of {bench.settings.max_attempts} attempts was reached.")
+    if bench.settings.keep_partial and work.good:
+        return partly_kept(bench, work)
+    return exhausted(bench, work)
+
+
+def _moved_on(bench: Bench, work: Work, turn: Attempt, group: Group) -> list[Group]:
+    """What to try next after an attempt without a plausible patch: the crash that its best trial uncovered, if any."""
+    step = progress(turn.trials, group)
+    if step is None or step.patch is None or step.next_failure is None:
+        work.give_up(group, "No candidate made it pass.")
+        return []
+    bench.say("keep", f"{step.candidate.guard} moved the crash; going on from there")
+    bench.write(step.patch.file, step.patch.after)
+    work.tentative.append(step.patch)
+    return [(step.next_failure,)]
+
+
+def _still_failing(bench: Bench, group: Group) -> Group:
+    """The members of a waiting group that the last run of the whole suite still saw failing."""
+    failed = bench.runs[-1].failed
+    return tuple(failure for failure in group if failure.node_id is None or failure.node_id in failed)
+
+
+def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
+    """A dry run over a captured log: nothing runs, so the proposal is the first that fits, and is called untested."""
+    for group in groups(found.failures):
+        diagnosis = diagnosed(bench, group, run_tests=False)
+        if isinstance(diagnosis, NotDiagnosed):
+            work.give_up(group, diagnosis.sentence)
+            continue
+        patch = untested(bench, group, diagnosis)
+        work.attempts.append(Attempt(len(work.attempts) + 1, diagnosis, (), patch))
+        if patch is not None:
+            bench.write(patch.file, patch.after)
+    return proposed_only(bench, work)
+
+
+# ---------------------------------------------------------------- safety
+
+
+@contextmanager
+def _bench(settings: Settings, events: Events) -> Iterator[Bench]:
+    """The place of work: an interrupted run is finished first, then the project is ours until the end."""
+    run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
+    workspace = Workspace.open(settings.root, settings.backup_dir)
+    interpreter = Interpreter.find(settings.python)
+    with workspace.lock(run_id):
+        recovery = workspace.recover()
+        trace_settings = load_trace_settings(settings.root / "pyproject.toml")
+        recorder = Recorder.open(workspace.state_dir, run_id, settings.session, trace_settings, project=settings.root)
+        bench = Bench(settings, interpreter, workspace, run_id, events, recorder)
+        if recovery is not None:
+            bench.warnings.append(recovery.sentence)
+        try:
+            yield bench
+        finally:
+            recorder.end(RunStatus.CRASHED)  # changes nothing where the run has ended in order
+
+
+@contextmanager
+def _rolled_back_unless_kept(bench: Bench) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if bench.originals and not bench.settings.dry_run and not bench.is_settled:
+            bench.roll_back()
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the run as Ctrl-C does, so that the roll back happens."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    caught = [number for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
+    before = {number: signal.signal(number, interrupt) for number in caught}
+    try:
+        yield
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)

@@ -1,0 +1,123 @@
+"""Where a run's tests are run, its edits are made and its steps recorded.
+
+In place, edits go through the workspace (snapshot first, every write atomic); on a dry run they stay in memory and are
+served to the tests. The loop above does not see the difference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.source import Source
+from selfdebug.config import Settings
+from selfdebug.errors import SelfdebugError
+from selfdebug.model import Outcome, Progress, PytestRun
+from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.trace.recorder import Recorder, StepWriter
+from selfdebug.workspace import Workspace
+
+Events = Callable[[Progress], None]
+
+
+@dataclass
+class Bench:
+    """The state of one run. `edited` holds the bytes of each file as the run has left it so far."""
+
+    settings: Settings
+    interpreter: Interpreter
+    workspace: Workspace
+    run_id: str
+    events: Events
+    recorder: Recorder
+    runs: list[PytestRun] = field(default_factory=list)
+    edited: dict[str, bytes] = field(default_factory=dict)
+    originals: dict[str, bytes] = field(default_factory=dict)
+    known: dict[str, Outcome] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    is_settled: bool = False
+    open_steps: list[StepWriter] = field(default_factory=list)
+
+    def run(
+        self, node_ids: Sequence[str] = (), sources: Mapping[str, bytes] | None = None, record_probes: bool = False
+    ) -> PytestRun:
+        """Run the tests as the files stand now, with `sources` served from memory instead of the files of that name."""
+        served = {**(self.edited if self.settings.dry_run else {}), **(sources or {})}
+        done = run_pytest(
+            self.interpreter,
+            self.settings.root,
+            node_ids=tuple(node_ids),
+            pytest_args=self.settings.pytest_args,
+            timeout=self.settings.timeout,
+            sources=served,
+            record_probes=record_probes,
+            run_id=f"pytest-{len(self.runs) + 1}",
+            progress=self._tick,
+        )
+        self.runs.append(done)
+        if self.open_steps:
+            self.open_steps[-1].tool_call(done, "the plugin reports, and nothing is written into the project")
+        return done
+
+    def _tick(self, done: int, collected: int) -> None:
+        self.say("pytest", "tests", done, collected or None)
+
+    def read(self, file: str) -> bytes:
+        """The bytes of a project file as the run has left it."""
+        return self.edited[file] if file in self.edited else self.workspace.read(file)
+
+    def source(self, file: str) -> Source | str:
+        """The parsed file, or one sentence that says why it cannot be edited."""
+        try:
+            return Source.parse(self.read(file))
+        except RefusedError as error:
+            return f"{file} cannot be edited: {error}"
+        except SelfdebugError as error:
+            return str(error)
+
+    def write(self, file: str, data: bytes) -> None:
+        """Make `data` the content of `file`: on disk after a snapshot, or in memory on a dry run."""
+        if file not in self.originals:
+            self.originals[file] = self.workspace.read(file)
+        if not self.settings.dry_run:
+            self.workspace.snapshot([file], self.run_id)
+            self.workspace.write(file, data)
+        self.edited[file] = data
+
+    def keep(self, message: str) -> None:
+        """End with the files as they are now."""
+        self.workspace.keep(message)
+        self.is_settled = True
+
+    def roll_back(self) -> None:
+        """End with every file as it was before the run; what could not be put back is a warning that names the copy."""
+        done = self.workspace.roll_back()
+        for left in (*done.conflicts, *done.pending):
+            self.warnings.append(f"{left.file} was not put back: {left.reason}; its former content is in {left.copy}.")
+        self.is_settled = True
+
+    @property
+    def changed(self) -> dict[str, bytes]:
+        """The files whose content is not the original any more."""
+        return {file: data for file, data in self.edited.items() if data != self.originals[file]}
+
+    def say(self, stage: str, message: str, done: int | None = None, total: int | None = None) -> None:
+        """Show a sign of life."""
+        self.events(Progress(stage, message, done, total))
+
+    @contextmanager
+    def step(self, stage: str, message: str, because: str | None = None) -> Iterator[StepWriter]:
+        """One step of the run: shown as progress, timed, and recorded with the runs of pytest inside it."""
+        self.say(stage, message)
+        began = time.monotonic()
+        with self.recorder.step(stage, message, because=because) as writer:
+            self.open_steps.append(writer)
+            try:
+                yield writer
+            finally:
+                self.open_steps.pop()
+                self.timings[stage] = self.timings.get(stage, 0.0) + time.monotonic() - began

@@ -1,0 +1,36 @@
+"""Failures with one cause are one repair: they are grouped by where and how they crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from selfdebug.model import Failure
+
+Group = tuple[Failure, ...]
+
+
+def groups(failures: Iterable[Failure]) -> list[Group]:
+    """The failures by crash site and exception type, in the order of their first members.
+
+    A test that fails in several phases counts at its first one: a teardown after a failed call is its consequence.
+    """
+    found: dict[tuple[object, ...], dict[str | None, Failure]] = {}
+    seen: set[str] = set()
+    for failure in failures:
+        if failure.node_id is not None and failure.node_id in seen:
+            continue
+        seen.add(failure.node_id or "")
+        leaf = crash(failure)
+        frame = leaf.deepest_source or leaf.deepest
+        site = (frame.file, frame.line) if frame else (failure.node_id,)
+        found.setdefault((*site, leaf.exception.type), {})[failure.node_id] = failure
+    return [tuple(members.values()) for members in found.values()]
+
+
+def crash(failure: Failure) -> Failure:
+    """The failure that really crashed: for an exception group its first leaf with a project frame."""
+    for leaf in failure.group:
+        inner = crash(leaf)
+        if inner.deepest is not None:
+            return inner
+    return failure

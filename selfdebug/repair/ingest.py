@@ -1,0 +1,138 @@
+"""The beginning of a run: which tests fail, from a captured log checked against the truth or from pytest itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from selfdebug.errors import ExitCode
+from selfdebug.model import Failure, FinalStatus, Outcome, PytestRun
+from selfdebug.repair.bench import Bench
+from selfdebug.stages.failures import read_log
+from selfdebug.stages.failures.node_ids import node_ids_to_run
+
+_EXIT_NO_TESTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """The failures to work on, and the run that showed them (None when a log was only read, on a dry run)."""
+
+    failures: tuple[Failure, ...]
+    run: PytestRun | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """There is nothing to repair, or nothing that can be: the run ends here, with one sentence."""
+
+    exit_code: ExitCode
+    reason: str
+    status: FinalStatus
+    sentence: str
+    failures: tuple[Failure, ...] = ()
+    run: PytestRun | None = None
+
+
+def ingest(bench: Bench, log: bytes | None) -> Ingested | Ended:
+    """Find out what fails. Raises PytestRunError when pytest gives no usable answer."""
+    if log is None:
+        bench.say("ingest", "running the tests")
+        return _of_run(bench, bench.run(bench.settings.node_ids))
+    bench.say("ingest", "reading the captured output")
+    read = read_log(log, bench.settings.root, bench.settings.log_root)
+    bench.warnings.extend(read.notes)
+    if not read.failures:
+        return Ended(
+            ExitCode.PASS,
+            "nothing-failed",
+            FinalStatus.PASS,
+            "The log holds no failure that selfdebug recognises; nothing was run and nothing was changed.",
+        )
+    if bench.settings.dry_run:
+        return _without_running(read.failures)
+    return _reproduced(bench, read.failures)
+
+
+def _without_running(failures: tuple[Failure, ...]) -> Ingested | Ended:
+    if any(failure.deepest for failure in failures):
+        return Ingested(failures, None)
+    return _outside(failures, None)
+
+
+def _reproduced(bench: Bench, failures: tuple[Failure, ...]) -> Ingested | Ended:
+    node_ids, unmapped = node_ids_to_run(failures, bench.settings.root)
+    bench.warnings.extend(unmapped)
+    wanted = bench.settings.node_ids or node_ids
+    bench.say("ingest", f"running {len(wanted)} test(s) that the log names" if wanted else "running the tests")
+    run = bench.run(wanted)
+    if run.exit_code == 4 and wanted:
+        bench.warnings.append("Some tests that the log names do not exist here; all tests were run instead.")
+        run = bench.run()
+    found = _of_run(bench, run)
+    if isinstance(found, Ended) and found.reason in ("nothing-failed", "no-tests"):
+        return Ended(
+            ExitCode.STILL_FAILING,
+            "not-reproduced",
+            FinalStatus.FAIL,
+            f"The failure in the log ({_named(failures[0])}) does not happen here: the tests that it names pass. "
+            "Nothing was changed; check that the log belongs to this state of the project.",
+            failures,
+            run,
+        )
+    return found
+
+
+def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
+    bench.known.update(run.outcomes)
+    if run.timed_out:
+        return Ended(
+            ExitCode.STILL_FAILING,
+            "timeout",
+            FinalStatus.FAIL,
+            f"The tests did not end within {bench.settings.timeout:g} s; raise --timeout or name tests with --module.",
+            run.failures,
+            run,
+        )
+    if not run.ended:
+        return Ended(
+            ExitCode.STILL_FAILING,
+            "not-ended",
+            FinalStatus.FAIL,
+            "pytest was ended from within before its session was over (os._exit, a crash of the interpreter); "
+            "its results prove nothing, so nothing was changed.",
+            run.failures,
+            run,
+        )
+    if run.failures:
+        if any(failure.deepest for failure in run.failures):
+            return Ingested(run.failures, run)
+        return _outside(run.failures, run)
+    if run.exit_code == _EXIT_NO_TESTS or not run.outcomes:
+        return Ended(
+            ExitCode.STILL_FAILING,
+            "no-tests",
+            FinalStatus.FAIL,
+            f"pytest collected no tests under {bench.settings.root}; check --root, --module and --pytest-args.",
+            (),
+            run,
+        )
+    passed = sum(1 for _, outcome in run.outcomes if outcome is Outcome.PASSED)
+    return Ended(
+        ExitCode.PASS, "nothing-failed", FinalStatus.PASS, f"Nothing failed: {passed} test(s) passed.", (), run
+    )
+
+
+def _outside(failures: tuple[Failure, ...], run: PytestRun | None) -> Ended:
+    return Ended(
+        ExitCode.NO_PROJECT_FRAME,
+        "no-project-frame",
+        FinalStatus.FAIL,
+        f"FATAL: no frame of {_named(failures[0])} lies inside the project, so there is nothing to repair here.",
+        failures,
+        run,
+    )
+
+
+def _named(failure: Failure) -> str:
+    what = f"{failure.exception.short_type}: {failure.exception.message}".splitlines()[0][:120]
+    return f"{failure.node_id}: {what}" if failure.node_id else what

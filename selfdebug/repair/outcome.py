@@ -1,0 +1,208 @@
+"""How a run ends: each way to end it makes one Repair, with its exit code, its reason and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from selfdebug.errors import ExitCode, PytestRunError
+from selfdebug.model import (
+    Attempt,
+    Diagnosis,
+    Failure,
+    FinalStatus,
+    Patch,
+    ProbeReport,
+    PytestRun,
+    Repair,
+    Trial,
+    Verdict,
+)
+from selfdebug.repair.attempt import NotDiagnosed
+from selfdebug.repair.bench import Bench
+from selfdebug.repair.grouping import Group
+from selfdebug.repair.ingest import Ended, Ingested
+
+
+@dataclass
+class Work:
+    """What a run has done so far. `good` holds the bytes of each file after the last patch that the suite accepted."""
+
+    ingested: Ingested | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    kept: list[Patch] = field(default_factory=list)
+    tentative: list[Patch] = field(default_factory=list)
+    good: dict[str, bytes] = field(default_factory=dict)
+    given_up: list[tuple[Group, str]] = field(default_factory=list)
+
+    @property
+    def tried(self) -> int:
+        """How many candidates were run."""
+        return sum(trial.verdict is not Verdict.REFUSED for turn in self.attempts for trial in turn.trials)
+
+    def give_up(self, group: Group, sentence: str) -> None:
+        """Remember that a group of failures is left as it is, and why."""
+        self.given_up.append((group, sentence))
+
+    def solved(self, bench: Bench, patch: Patch) -> None:
+        """Remember the accepted state: the patch, and the tentative ones that it stands on."""
+        self.kept.extend([*self.tentative, patch])
+        self.tentative.clear()
+        self.good = dict(bench.edited)
+
+    def forget_solved(self, suite: PytestRun) -> None:
+        """Take back having given up on tests that a later patch made pass as well."""
+        left = [
+            (tuple(failure for failure in group if failure.node_id is None or failure.node_id in suite.failed), why)
+            for group, why in self.given_up
+        ]
+        self.given_up = [(group, why) for group, why in left if group]
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The failures that the run began with."""
+        return self.ingested.failures if self.ingested else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is said at the end of a run, whatever was done before."""
+
+    exit_code: ExitCode
+    reason: str
+    status: FinalStatus
+    sentence: str
+
+
+def ended(bench: Bench, end: Ended) -> Repair:
+    """The run had nothing to repair, or nothing that can be."""
+    ending = Ending(end.exit_code, end.reason, end.status, end.sentence)
+    return replace(_repair(bench, Work(), ending), failures=end.failures)
+
+
+def passed(bench: Bench, work: Work) -> Repair:
+    """Every test of the oracle passes and the patch stays (or, on a dry run, is shown)."""
+    where = ", ".join(sorted(bench.changed))
+    tests = len({failure.node_id for failure in work.failures})
+    if bench.settings.dry_run:
+        sentence = f"A plausible patch of {where} makes {tests} failing test(s) pass; nothing was written (dry run)."
+        return _with_patches(bench, work, Ending(ExitCode.PASS, "dry-run", FinalStatus.PASS, sentence))
+    bench.keep(f"selfdebug: {bench.run_id} {where}")
+    sentence = (
+        f"A plausible patch of {where} makes {tests} failing test(s) pass and the whole suite shows no regression; "
+        "undo it with: selfdebug rollback"
+    )
+    return _with_patches(bench, work, Ending(ExitCode.PASS, "repaired", FinalStatus.PASS, sentence))
+
+
+def proposed_only(bench: Bench, work: Work) -> Repair:
+    """A dry run over a captured log: what would be tried first, untested."""
+    if not bench.changed:
+        sentence = work.given_up[0][1] if work.given_up else "No guard fits the failure in the log."
+        return _repair(bench, work, Ending(ExitCode.STILL_FAILING, "no-candidate", FinalStatus.FAIL, sentence))
+    sentence = "The first candidate that fits is shown; it is untested, since a dry run over a log runs nothing."
+    return _with_patches(bench, work, Ending(ExitCode.PASS, "dry-run-untested", FinalStatus.FAIL, sentence))
+
+
+def partly_kept(bench: Bench, work: Work) -> Repair:
+    """Some failures are repaired and kept (`--keep-partial`), others are not."""
+    for file, data in list(bench.edited.items()):
+        wanted = work.good.get(file, bench.originals[file])
+        if data != wanted:
+            bench.write(file, wanted)
+    if not bench.settings.dry_run:
+        bench.keep(f"selfdebug: {bench.run_id} partial")
+    left = sum(len(group) for group, _ in work.given_up)
+    sentence = f"{len(work.kept)} patch(es) were kept, each makes a failing test pass and breaks none; "
+    sentence += f"{left} failing test(s) are left: {work.given_up[0][1]}"
+    return _with_patches(bench, work, Ending(ExitCode.STILL_FAILING, "partial", FinalStatus.PARTIAL, sentence))
+
+
+def exhausted(bench: Bench, work: Work) -> Repair:
+    """Nothing made every test of the oracle pass: all is put back, the best attempt goes on the stash."""
+    why = work.given_up[-1][1] if work.given_up else "No candidate made the failing tests pass."
+    if not work.tried:
+        ending = Ending(ExitCode.STILL_FAILING, "no-candidate", FinalStatus.FAIL, f"{why} Nothing was changed.")
+        return _repair(bench, work, ending)
+    backup = _stashed(bench, work, dict(work.good) or _best(work))
+    if bench.originals and not bench.settings.dry_run:
+        bench.roll_back()
+    sentence = f"{work.tried} candidate(s) were tried, none is kept. {why} Everything is as it was before the run."
+    if backup:
+        sentence += f" The best attempt is kept as {backup[0]}."
+    ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)
+    return replace(_repair(bench, work, ending), rollback=True, backup=backup)
+
+
+def run_failed(bench: Bench, work: Work, error: PytestRunError) -> Repair:
+    """pytest gave no usable answer; what had been written is rolled back already."""
+    ending = Ending(ExitCode.STILL_FAILING, error.reason, FinalStatus.FAIL, str(error))
+    return replace(_repair(bench, work, ending), rollback=bool(bench.originals))
+
+
+def interrupted(bench: Bench, work: Work) -> Repair:
+    """Ctrl-C, SIGTERM or SIGHUP; what had been written is rolled back already."""
+    sentence = "Interrupted: everything is as it was before the run."
+    ending = Ending(ExitCode.INTERRUPTED, "interrupted", FinalStatus.FAIL, sentence)
+    return replace(_repair(bench, work, ending), rollback=True)
+
+
+def probed(bench: Bench, found: Ingested | Ended, diagnoses: Sequence[Diagnosis | NotDiagnosed]) -> ProbeReport:
+    """What `selfdebug probe` reports."""
+    warnings = tuple(bench.warnings)
+    if isinstance(found, Ended):
+        return ProbeReport(
+            bench.run_id, found.exit_code, found.reason, found.sentence, found.failures, warnings=warnings
+        )
+    seen = tuple(diagnosis for diagnosis in diagnoses if isinstance(diagnosis, Diagnosis))
+    sentence = " ".join(diagnosis.sentence for diagnosis in diagnoses)
+    reason = "probed" if seen else "not-probed"
+    return ProbeReport(bench.run_id, ExitCode.STILL_FAILING, reason, sentence, found.failures, seen, warnings)
+
+
+def _best(work: Work) -> dict[str, bytes]:
+    """The file of the trial that came furthest: one that moved the crash, else the most likely one."""
+    patches = [(trial, trial.patch) for turn in work.attempts for trial in turn.trials if trial.patch is not None]
+    best = min(patches, key=lambda entry: _distance(entry[0]), default=None)
+    return {best[1].file: best[1].after} if best is not None else {}
+
+
+def _distance(trial: Trial) -> int:
+    order = (Verdict.PLAUSIBLE, Verdict.REGRESSED, Verdict.INEFFECTIVE, Verdict.INCONCLUSIVE, Verdict.BROKEN)
+    return 10 * order.index(trial.verdict) - (trial.next_failure is not None and "another way" in trial.detail)
+
+
+def _stashed(bench: Bench, work: Work, best: dict[str, bytes]) -> tuple[str, ...]:
+    if not best or bench.settings.dry_run:
+        return ()
+    failing = ", ".join(dict.fromkeys(failure.node_id or "?" for group, _ in work.given_up for failure in group))
+    message = f"selfdebug: {bench.run_id} attempt {len(work.attempts)}, still fails: {failing[:200]}"
+    bench.workspace.snapshot(tuple(best), bench.run_id)
+    return bench.workspace.stash_attempt(best, message)
+
+
+def _with_patches(bench: Bench, work: Work, ending: Ending) -> Repair:
+    changed = sorted(bench.changed.items())
+    return replace(
+        _repair(bench, work, ending),
+        patches=tuple(work.kept) or tuple(turn.kept for turn in work.attempts if turn.kept),
+        diffs=tuple((file, bench.originals[file], data) for file, data in changed),
+        files_patched=() if bench.settings.dry_run else tuple(file for file, _ in changed),
+    )
+
+
+def _repair(bench: Bench, work: Work, ending: Ending) -> Repair:
+    return Repair(
+        run_id=bench.run_id,
+        exit_code=int(ending.exit_code),
+        exit_reason=ending.reason,
+        final_status=ending.status,
+        sentence=ending.sentence,
+        failures=work.failures,
+        attempts=tuple(work.attempts),
+        dry_run=bench.settings.dry_run,
+        pytest_exit_code=bench.runs[-1].exit_code if bench.runs else None,
+        runs=tuple(bench.runs),
+        timings=tuple(bench.timings.items()),
+        warnings=tuple(bench.warnings),
+    )

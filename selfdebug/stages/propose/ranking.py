@@ -1,0 +1,80 @@
+"""The order of candidates, as costs that add up: a lower sum is tried earlier.
+
+The figures put the findings of the design's study of real fixes in order: the crash statement before its callers, a
+condition in front before a default, a default before a wrap, a wrap before an early return, handlers last; the next
+family at a site costs less than the next site. What hides least comes first, what may hide errors comes late.
+"""
+
+from __future__ import annotations
+
+import ast
+from enum import StrEnum
+
+from codemods.selfdebug.base import DefaultUse, Family, Guard, Test
+from selfdebug.model import Receiver, Site
+
+
+class Role(StrEnum):
+    """What a guard's default stands for: the receiver itself, the result of the expression, the function's result."""
+
+    RECEIVER = "receiver"
+    VALUE = "value"
+    RESULT = "result"
+
+
+_FAMILY = {
+    Family.CONDITION_PREFIX: 0,
+    Family.FILTER: 1,
+    Family.INITIALISATION: 1,
+    Family.NAME: 1,
+    Family.LOOKUP_DEFAULT: 2,
+    Family.EXPRESSION_DEFAULT: 3,
+    Family.WRAP: 5,
+    Family.CONTINUE: 6,
+    Family.EARLY_RETURN: 7,
+    Family.SUBSTITUTION: 9,
+    Family.COERCION: 10,
+    Family.RAISE: 11,
+    Family.HANDLER: 12,
+}
+_TEST = {Test.TRUTHY: 2, Test.NO_EXCEPTION: 1}
+_RECEIVER = 4
+_CALLER = 14
+_WIDENED = -11
+_UNREAD = 4
+
+
+def site_cost(site: Site, depth: int) -> int:
+    """How far a site is from the crash."""
+    return 0 if site is Site.CRASH else _CALLER * depth
+
+
+def receiver_cost(index: int) -> int:
+    """How much less likely the receiver at `index` is than the first one."""
+    return _RECEIVER * index
+
+
+def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt | None) -> int:
+    """How late a guard with this condition comes at a place."""
+    cost = _FAMILY[guard.family] + _TEST.get(test, 0)
+    if guard.family is Family.HANDLER and guard.default_use is DefaultUse.NONE:
+        cost += _WIDENED  # it only fits a handler that is there already and lacks this type
+    if guard.family is Family.EXPRESSION_DEFAULT and isinstance(statement, ast.Expr):
+        cost += _UNREAD  # nobody reads the value: leaving the statement out says it better
+    if guard.family is Family.EXPRESSION_DEFAULT and test is Test.TRUTHY and _is_alike_when_empty(receiver):
+        cost -= _TEST[Test.TRUTHY]
+    return cost
+
+
+def role(guard: Guard) -> Role:
+    """What the default of a guard stands for."""
+    if guard.family in (Family.EARLY_RETURN, Family.HANDLER):
+        return Role.RESULT
+    if guard.family in (Family.LOOKUP_DEFAULT, Family.SUBSTITUTION, Family.COERCION):
+        return Role.RECEIVER
+    return Role.RECEIVER if guard.tests == frozenset({Test.TRUTHY}) else Role.VALUE
+
+
+def _is_alike_when_empty(receiver: Receiver) -> bool:
+    """Whether every falsy value gives the same result at this use, so that `or` changes nothing that worked."""
+    return receiver.operation in ("iterate", "star", "double-star", "attribute", "operand")
