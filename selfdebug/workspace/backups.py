@@ -22,7 +22,7 @@ def short_name(name: str) -> str:
 def default_folder() -> Path:
     """The folder for backups under the system's temporary one; another user's folder of that name is not used."""
     base = Path(tempfile.gettempdir()) / _DEFAULT_NAME
-    return base if _is_ours_or_free(base) else base.with_name(f"{_DEFAULT_NAME}-{os.getuid()}")
+    return base if _is_ours_or_free(base) else base.with_name(f"{_DEFAULT_NAME}-{os.geteuid()}")
 
 
 def _is_ours_or_free(path: Path) -> bool:

@@ -40,9 +40,8 @@ def converter_for(repository: pygit2.Repository, workdir: Path, tree: pygit2.Oid
     with tempfile.TemporaryDirectory(prefix="selfdebug-") as folder:
         scratch = pygit2.init_repository(folder)
         for name in _SETTINGS:
-            value = repository.config[name] if name in repository.config else None
-            if value is not None:
-                scratch.config[name] = value
+            with contextlib.suppress(KeyError):
+                scratch.config[name] = repository.config[name] or ""
         attributes = common_folder(repository) / "info" / "attributes"
         if attributes.is_file():
             Path(folder, ".git", "info").mkdir(exist_ok=True)

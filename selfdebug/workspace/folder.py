@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 # What a file system says that cannot create or rename here, though it may let a file be written:
 # a folder without write permission, a file that is itself a mount point, a share without rename-over.
 _NO_REPLACING = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.ENOSYS, errno.ENOTSUP, errno.ENAMETOOLONG}
+    {errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.ENOSYS, errno.ENOTSUP, errno.EMLINK}
 )
 
 
@@ -197,9 +197,10 @@ class Folder:
             _write(fd, name, data)
             announce("truncate", name)
             os.ftruncate(fd, len(data))
-            os.fchmod(fd, traits.mode)
-            if traits.mtime_ns is not None:
-                os.utime(fd, ns=(traits.mtime_ns, traits.mtime_ns))
+            with contextlib.suppress(PermissionError):  # of another owner's file only the bytes are ours to set
+                os.fchmod(fd, traits.mode)
+                if traits.mtime_ns is not None:
+                    os.utime(fd, ns=(traits.mtime_ns, traits.mtime_ns))
             announce("sync", name)
             os.fsync(fd)
 

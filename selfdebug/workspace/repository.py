@@ -76,8 +76,10 @@ class GitStore:
     @classmethod
     def open(cls, root: Path) -> GitStore:
         """Find the repository around `root`; no repository, a bare, foreign or unreadable one is refused."""
-        import pygit2
-
+        try:
+            import pygit2
+        except ImportError as error:
+            raise GitRefusedError("pygit2 cannot be imported") from error
         with _refusals():
             ceiling = os.environ.get("GIT_CEILING_DIRECTORIES", "")
             found = pygit2.discover_repository(str(root), False, ceiling)

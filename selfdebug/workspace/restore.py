@@ -62,8 +62,11 @@ class Restorer:
             with folder_of(self.root, located) as folder:
                 if self._put_back(folder, located, saved):
                     self.restored.append(saved.file)
-        except InputError:
-            self.conflicts.append(self._left(saved, _REMOVED))
+        except InputError as error:
+            if isinstance(error.__cause__, PermissionError):
+                self.pending.append(self._left(saved, "its folder cannot be entered"))
+            else:
+                self.conflicts.append(self._left(saved, _REMOVED))
         except ChangedMeanwhileError as error:
             self.conflicts.append(self._left(saved, str(error)))
         except OSError as error:
@@ -120,12 +123,13 @@ class Restorer:
             if not folder.is_still(located.name, current):
                 raise ChangedMeanwhileError(_CHANGED)
 
-        try:
-            if self.run.is_inode_intact(saved):
+        if self.run.is_inode_intact(saved):
+            try:
                 folder.take_back(located.name, self.run.folder, self.run.inode_of(saved), temporary, check)
+            except CannotReplaceError:
+                pass  # what cannot be linked here may still be written
+            else:
                 return
-        except OSError:
-            pass  # what cannot be linked may still be written, and if not, the next attempt says why
         data = self._saved_bytes(saved)
         traits = current.traits.with_times(saved.mode, saved.mtime_ns)
         try:

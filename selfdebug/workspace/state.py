@@ -36,7 +36,8 @@ def find_state_dir(root: Path, environ: Mapping[str, str]) -> Path:
         # One absolute folder may serve many projects, so each gets its own in it.
         return path / _project_name(root) if path.is_absolute() else root / path
     inside = root / STATE_NAME
-    if os.access(inside if inside.is_dir() else root, os.W_OK | os.X_OK):
+    effective = os.access in os.supports_effective_ids
+    if os.access(inside if inside.is_dir() else root, os.W_OK | os.X_OK, effective_ids=effective):
         return inside
     home = environ.get("XDG_STATE_HOME", "")
     base = Path(home) if Path(home).is_absolute() else Path("~/.local/state").expanduser()

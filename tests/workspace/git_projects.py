@@ -41,9 +41,12 @@ class Seen:
     @classmethod
     def at(cls, root: Path) -> Seen:
         files = files_at(root)
-        if git(root, "rev-parse", "--is-inside-work-tree", check=False) != "true":
+        inside, _, place = git(
+            root, "rev-parse", "--is-inside-work-tree", "--git-path", "index", check=False
+        ).partition("\n")
+        if inside != "true":
             return cls(files, None, "", "", "")
-        index = root / git(root, "rev-parse", "--git-path", "index")
+        index = root / place
         data = index.read_bytes() if index.exists() else None
         status = git(root, "status", "--porcelain=v2", "--branch", "--ignored", check=False)
         return cls(

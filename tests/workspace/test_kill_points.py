@@ -94,14 +94,25 @@ SCENARIOS = {
 # ---------------------------------------------------------------- how it is disturbed
 
 
-def _at(number: int, disturb: Callable[[Step], None]) -> Watcher:
+def _at(number: int, disturb: Callable[[Step], None], obstacle: Watcher) -> Watcher:
     count = iter(range(1, 100_000))
 
     def watcher(step: Step) -> None:
         if next(count) == number:
             disturb(step)
+        obstacle(step)
 
     return watcher
+
+
+def no_obstacle(step: Step) -> None:
+    assert step.operation
+
+
+def no_rename_over(step: Step) -> None:
+    """As a file that is a mount point, or a share that cannot rename over a file: it has to be written in place."""
+    if step.operation == "rename" and step.name in ("a.py", "b.py", "untracked.py"):
+        raise OSError(errno.EBUSY, "Device or resource busy", step.name)
 
 
 def killed(step: Step) -> None:
@@ -136,9 +147,14 @@ def _in_child(act: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def _steps(act: Callable[[], None]) -> list[Step]:
+def _steps(act: Callable[[], None], obstacle: Watcher) -> list[Step]:
     steps: list[Step] = []
-    with watched(steps.append):
+
+    def watcher(step: Step) -> None:
+        steps.append(step)
+        obstacle(step)
+
+    with watched(watcher):
         act()
     return steps
 
@@ -169,7 +185,7 @@ def memory(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(params=["git", "plain"])
+@pytest.fixture(params=["git", "plain", "in-place"])
 def project(request: pytest.FixtureRequest, plain: Path, memory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TMPDIR", str(memory))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(memory))
@@ -213,13 +229,16 @@ def _check(root: Path, before: Seen, scenario: str) -> None:
 
 @pytest.mark.parametrize("disturb", [killed, torn, refused])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_step(project: Path, scenario: str, disturb: Callable[[Step], None]) -> None:
+def test_every_step(
+    project: Path, scenario: str, disturb: Callable[[Step], None], request: pytest.FixtureRequest
+) -> None:
+    obstacle = no_rename_over if request.node.callspec.params["project"] == "in-place" else no_obstacle
     chosen = SCENARIOS[scenario]
     before = Seen.at(project)
     chosen.prepare(project)
     ground = Ground(project, before)
     with ground.copy(0) as root:
-        steps = _steps(lambda: chosen.act(root))
+        steps = _steps(lambda: chosen.act(root), obstacle)
     assert len(steps) > 10
     for number, step in enumerate(steps, 1):
         if disturb is torn and step.operation != "write":
@@ -227,7 +246,7 @@ def test_every_step(project: Path, scenario: str, disturb: Callable[[Step], None
         with ground.copy(number) as root:
 
             def act(root: Path = root, number: int = number) -> None:
-                with watched(_at(number, disturb)):
+                with watched(_at(number, disturb, obstacle)):
                     chosen.act(root)
 
             code = _in_child(act)
