@@ -69,8 +69,8 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
         record_probes=record_probes,
         env=os.environ if env is None else env,
     )
-    with scratch_folder() as scratch:
-        start = launch(request, scratch, marker=uuid.uuid4().hex)
+    with scratch_folder(marker=uuid.uuid4().hex) as scratch:
+        start = launch(request, scratch)
         tick = None if progress is None else _ticker(scratch, progress)
         ended = run_child(start, timeout, tick)
         recorded = read_records(scratch.records, project)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfdebug.errors import UsageError
+from selfdebug.pytest_process.bytecode import share_bytecode
 from selfdebug.pytest_process.child import Launch
 from selfdebug.pytest_process.interpreter import Interpreter
 from selfdebug.pytest_process.scratch import Scratch
@@ -17,6 +18,8 @@ from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME
 _OF_AN_OUTER_RUN = frozenset(
     {"PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"}
 )
+# Bytecode goes where it disturbs nobody, and without any each process would compile all that it imports.
+_OVERRIDDEN = frozenset({"PYTHONDONTWRITEBYTECODE"})
 _LONGEST_ARGUMENTS = 100_000
 
 
@@ -33,14 +36,14 @@ class Request:
     env: Mapping[str, str]
 
 
-def launch(request: Request, scratch: Scratch, marker: str) -> Launch:
+def launch(request: Request, scratch: Scratch) -> Launch:
     """The process that runs what is requested, with `scratch` as the place for whatever it leaves.
 
     Raises UsageError for a node id that pytest would take for an option or for a file of options: node ids come from
     logs, and what stands in a log must not become an option.
     """
-    scratch.share_bytecode(request.interpreter, request.root)
-    return Launch(_arguments(request, scratch), request.root, _environment(request, scratch, marker), marker)
+    share_bytecode(scratch.bytecode, request.interpreter, request.root)
+    return Launch(_arguments(request, scratch), request.root, _environment(request, scratch), scratch.marker)
 
 
 def _arguments(request: Request, scratch: Scratch) -> tuple[str, ...]:
@@ -71,17 +74,17 @@ def _tests(request: Request, scratch: Scratch) -> tuple[str, ...]:
     return (f"@{file}",)
 
 
-def _environment(request: Request, scratch: Scratch, marker: str) -> dict[str, str]:
+def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
     """The user's environment, with what the plugin is told and the places for everything that runs leave."""
     base = request.env
-    env = {name: value for name, value in base.items() if name not in _OF_AN_OUTER_RUN}
+    env = {name: value for name, value in base.items() if name not in _OF_AN_OUTER_RUN | _OVERRIDDEN}
     if "PYTHONPATH" in base:
         env["SELFDEBUG_PYTHONPATH"] = base["PYTHONPATH"]
     env |= {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(PLUGIN_FOLDER), base.get("PYTHONPATH", "")))),
         "PYTHONPYCACHEPREFIX": str(scratch.bytecode),
         "TMPDIR": str(scratch.temporary),
-        "SELFDEBUG_RUN": marker,
+        "SELFDEBUG_RUN": scratch.marker,
         "SELFDEBUG_RECORDS": str(scratch.records),
         "SELFDEBUG_ROOT": str(request.root),
     }

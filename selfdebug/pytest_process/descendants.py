@@ -29,8 +29,8 @@ class _Process:
     session: int
 
 
-def end_all(leader: int, marker: str, grace: float) -> bool:
-    """End the process group of `leader` and all processes that carry `marker`, and return whether none is left.
+def end_all(leader: int | None, marker: str, grace: float) -> bool:
+    """End the process group of `leader` (if any) and all processes that carry `marker`; return whether none is left.
 
     They are asked first (SIGTERM) and get `grace` seconds to end; then they are killed, until a look finds none.
     """
@@ -51,10 +51,10 @@ def end_all(leader: int, marker: str, grace: float) -> bool:
     return False
 
 
-def living(leader: int, marker: str) -> frozenset[int]:
+def living(leader: int | None, marker: str) -> frozenset[int]:
     """The processes of the run that have not ended, zombies not counted."""
     if not _PROC.is_dir():
-        return frozenset({leader}) if _group_exists(leader) else frozenset()
+        return frozenset({leader}) if leader is not None and _group_exists(leader) else frozenset()
     processes = list(_processes())
     wanted = marker.encode()
     ours = {
@@ -69,10 +69,11 @@ def living(leader: int, marker: str) -> frozenset[int]:
     return frozenset(process.pid for process in processes if process.pid in ours and process.state not in "ZX")
 
 
-def _send(leader: int, marker: str, number: signal.Signals) -> None:
+def _send(leader: int | None, marker: str, number: signal.Signals) -> None:
     # The group first: a signal to it reaches all its members at one instant, however fast they fork.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, number)
+    if leader is not None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, number)
     for pid in living(leader, marker):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)

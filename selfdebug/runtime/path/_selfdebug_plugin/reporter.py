@@ -42,6 +42,7 @@ class Reporter:
         self._is_worker = False
         self._is_controller = False
         self._phases: dict[str, list[Any]] = {}
+        self._leaving: int | None = None
 
     # ------------------------------------------------------------ the session
 
@@ -92,7 +93,8 @@ class Reporter:
 
     def pytest_internalerror(self, excinfo: Any) -> None:
         """An error of pytest itself or of a plugin, such as a hook in a conftest."""
-        self._write_failure("", "collect", excinfo.value)
+        if id(excinfo.value) != self._leaving:
+            self._write_failure("", "collect", excinfo.value)
 
     # ------------------------------------------------------------ collecting
 
@@ -104,7 +106,8 @@ class Reporter:
         outcome = yield
         if self._recorder is not None:
             self._recorder.begin(None)
-        if outcome.excinfo is not None:
+        if outcome.excinfo is not None:  # SystemExit, which ends the session
+            self._leaving = id(outcome.excinfo[1])
             self._write_failure(str(collector.nodeid), "collect", outcome.excinfo[1])
             return
         report = outcome.get_result()
