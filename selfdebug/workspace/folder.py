@@ -95,6 +95,10 @@ class Folder:
         with os.scandir(self._fd) as entries:
             return [entry.name for entry in entries]
 
+    def is_writable(self, name: str) -> bool:
+        """Whether this process may write the file."""
+        return os.access(name, os.W_OK, dir_fd=self._fd, effective_ids=True)
+
     def stat(self, name: str) -> os.stat_result | None:
         """What `name` itself is, or None where there is no such entry."""
         try:
