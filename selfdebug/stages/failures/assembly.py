@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from selfdebug.model import Failure, Frame
@@ -18,10 +18,12 @@ def assemble(findings: Findings, paths: ProjectPaths) -> tuple[Failure, ...]:
     if guess.sentence:
         findings.note(guess.sentence)
     resolved = [_with_node_id(one, _resolved(one.failure, paths, _bases(one, findings))) for one in chosen]
-    resolved = _of_this_project(chosen, resolved, findings)
+    kept = _of_this_project(chosen, resolved)
+    if len(kept) < len(resolved):
+        findings.note(f"{len(resolved) - len(kept)} tracebacks without a frame in this project were left out.")
     if findings.left_out:
         findings.note(f"{findings.left_out} more failures were left out.")
-    return tuple(_once(resolved))
+    return tuple(_once([one for one, _ in kept], [failure for _, failure in kept]))
 
 
 def _chosen(found: list[Found]) -> list[Found]:
@@ -30,18 +32,12 @@ def _chosen(found: list[Found]) -> list[Found]:
     return told or found
 
 
-def _of_this_project(chosen: list[Found], resolved: list[Failure], findings: Findings) -> list[Failure]:
+def _of_this_project(chosen: list[Found], resolved: list[Failure]) -> list[tuple[Found, Failure]]:
     """Without the tracebacks of other programs, when the log also holds failures of this project."""
+    pairs = list(zip(chosen, resolved, strict=True))
     if not any(map(_touches_project, resolved)):
-        return resolved
-    kept = [
-        failure
-        for one, failure in zip(chosen, resolved, strict=True)
-        if one.source is not Source.TRACEBACK or _touches_project(failure)
-    ]
-    if len(kept) < len(resolved):
-        findings.note(f"{len(resolved) - len(kept)} tracebacks without a frame in this project were left out.")
-    return kept
+        return pairs
+    return [(one, told) for one, told in pairs if one.source is not Source.TRACEBACK or _touches_project(told)]
 
 
 def _touches_project(failure: Failure) -> bool:
@@ -100,15 +96,22 @@ def _with_node_id(found: Found, failure: Failure) -> Failure:
     return replace(failure, node_id=named_by_frames(found.title, failure))
 
 
-def _once(failures: Iterable[Failure]) -> Iterator[Failure]:
-    """Each failure once: a later one that says the same, or the same with less, is the same failure shown again."""
+def _once(found: list[Found], failures: list[Failure]) -> Iterator[Failure]:
+    """Each failure once: one that says the same as an earlier one is the same failure shown again.
+
+    One without a name (a debugger, an instant report) is the one with a name that says the same, wherever that stands.
+    """
+    names: dict[tuple[object, ...], str | None] = {}
+    for one, failure in zip(found, failures, strict=True):
+        told = (*_telling(failure), one.repeat)
+        names[told] = names.get(told) or failure.node_id
     seen: set[tuple[object, ...]] = set()
-    for failure in failures:
-        told = _telling(failure)
-        if (failure.node_id, *told) in seen or (failure.node_id is None and ("any", *told) in seen):
-            continue
-        seen.update([(failure.node_id, *told), ("any", *told)])
-        yield failure
+    for one, failure in zip(found, failures, strict=True):
+        told = (*_telling(failure), one.repeat)
+        node_id = failure.node_id or names[told]
+        if (node_id, *told) not in seen:
+            seen.add((node_id, *told))
+            yield failure if failure.node_id else replace(failure, node_id=node_id)
 
 
 def _telling(failure: Failure) -> tuple[object, ...]:

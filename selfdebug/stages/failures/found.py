@@ -23,7 +23,8 @@ class Source(StrEnum):
 class Found:
     """One failure as a form read it: `line` is where it starts, `title` what its runner calls the test.
 
-    `bases` are folders that relative paths of this failure may start from, the likeliest first.
+    `repeat` counts the failures of the same run that look the same and are others; `bases` are the folders that
+    relative paths of this failure may start from, the likeliest first.
     """
 
     failure: Failure
@@ -31,6 +32,7 @@ class Found:
     line: int
     title: str | None = None
     bases: tuple[str, ...] = ()
+    repeat: int = 0
 
 
 @dataclass(slots=True)

@@ -158,7 +158,8 @@ class _Chain:
             return True
         if self.bounded and not grammar.frame_of(line):
             if len(self.part.message) <= MAX_MESSAGE_LINES:
-                self.part.message.append(line[self.header :].rstrip())
+                self.part.message += ["", line[self.header :].rstrip()]
+                self.state = "message"
             return True
         return False
 

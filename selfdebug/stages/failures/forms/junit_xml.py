@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 from selfdebug.model import Failure, When
 from selfdebug.stages.failures import grammar
 from selfdebug.stages.failures.found import Source, Stream
-from selfdebug.stages.failures.pytest_text.entry import EntryReader
+from selfdebug.stages.failures.pytest_text.entry import EntryReader, when_of
 
 RANK = 5
 MAX_CASE = 2_000_000
@@ -91,6 +92,7 @@ class JUnitXml:
         failure = entry.failure()
         if failure is None or not failure.exception.type:
             failure = _from_message(failure, attributes, message)
+        failure = replace(failure, node_id=_node_id(names), when=when_of(entry.title))
         self._stream.add(failure, Source.RUNNER, self._stream.findings.line, _title(names, message))
 
 
@@ -113,6 +115,16 @@ def _attributes(tag: str) -> dict[str, str]:
 
 def _plain(text: str) -> str:
     return html.unescape(text.replace("<![CDATA[", "").replace("]]>", ""))
+
+
+def _node_id(names: dict[str, str]) -> str | None:
+    """The node id that class and name stand for; the class names modules first, then classes, which are capitalised."""
+    name, parts = names.get("name", ""), names.get("classname", "").split(".")
+    if not parts[0]:
+        return name.replace(".", "/") + ".py" if name else None
+    split = next((index for index, part in enumerate(parts) if part[:1].isupper() and index), len(parts))
+    file = names.get("file") or "/".join(parts[:split]) + ".py"
+    return "::".join([file, *parts[split:], name])
 
 
 def _title(names: dict[str, str], message: str) -> str:

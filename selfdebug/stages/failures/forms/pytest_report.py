@@ -7,6 +7,7 @@ passing tests, warnings or captured output are read over.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from selfdebug.model import Failure, Frame, When
 from selfdebug.stages.failures import grammar
@@ -135,26 +136,26 @@ class PytestReport:
         if _SHORT_END.match(line) and _ENDED.match(line) and not (self._entry and self._entry.is_captured):
             self._close_entry()
             self._end_session(is_end=True)
-        elif self._entry is not None:
+        elif not self._take_line_style(line) and self._entry is not None:
             self._entry.feed(line)
-        else:
-            self._take_line_style(line)
         return True
 
-    def _take_line_style(self, line: str) -> None:
-        """`--tb=line` writes one line a failure and no titles; a traceback here has lost its title."""
-        location = grammar.location_of(line)
-        if location and not grammar.short_frame_of(line):
-            path, number, rest = location
-            found = grammar.exception_line(rest)
-            if found is None and not rest.startswith("assert"):
-                return
-            failure = _line_failure(path, number, rest, found)
-            self._names.add(Found(failure, Source.RUNNER, self._stream.findings.line))
-        elif _begins_fragment(line) or grammar.TRACEBACK in line:
+    def _take_line_style(self, line: str) -> bool:
+        """`--tb=line` writes one line a failure and no titles; new versions put the E lines of its chain above it."""
+        if self._entry is not None and (self._entry.title is not None or self._entry.has_frames):
+            return False
+        location = None if grammar.short_frame_of(line) else grammar.location_of(line)
+        failure = _line_failure(*location) if location else None
+        if failure:
+            above = self._entry.failure() if self._entry else None
+            if above:
+                failure = replace(above, frames=failure.frames)
+            self._entry = None
+            self._names.add_line_style(Found(failure, Source.RUNNER, self._stream.findings.line))
+            return True
+        if self._entry is None and (_begins_fragment(line) or line.startswith("E  ") or grammar.TRACEBACK in line):
             self._open_entry(None)
-            if self._entry is not None:
-                self._entry.feed(line)
+        return False
 
     # -------------------------------------------------------------- outside the sections
 
@@ -175,7 +176,7 @@ class PytestReport:
                 ("rootdir: ", _CONFTEST, "collected ", "Test session starts", "FAILED ", "ERROR ", "FAIL ")
             )
             or "%]" in line
-            or " FAILED" in line
+            or line.rstrip().endswith((" FAILED", " ERROR"))
             or bool(_SHORT_END.match(line))
         )
 
@@ -234,12 +235,9 @@ class PytestReport:
         return True
 
     def _ends_fragment(self, line: str) -> bool:
-        is_end = bool(
-            summary_line(line, certain=False)
-            or progress_line(line)
-            or _is_progress(line)
-            or (_SHORT_END.match(line) and _ENDED.match(line))
-        )
+        is_end = _is_progress(line) or bool(_SHORT_END.match(line) and _ENDED.match(line))
+        if self._entry and not self._entry.is_captured:
+            is_end = is_end or bool(summary_line(line, certain=False) or progress_line(line))
         if is_end:
             self._close_entry()
         return is_end
@@ -271,9 +269,14 @@ def _begins_fragment(line: str) -> bool:
     return line.startswith("E  ") and grammar.surely_exception(line[1:].strip()) is not None
 
 
-def _line_failure(path: str, number: int, rest: str, found: grammar.ExceptionLine | None) -> Failure:
-    kind = found.type if found else "AssertionError"
-    exception = grammar.exception_of(kind, found.message if found else rest)
+def _line_failure(path: str, number: int, rest: str) -> Failure | None:
+    """The failure that `path:3: TypeError: message` tells of; a bare type there ends an entry of another style."""
+    found = grammar.exception_line(rest)
+    if (found is None or not found.message) and not rest.startswith("assert"):
+        return None
+    exception = (
+        grammar.exception_of(found.type, found.message) if found else grammar.exception_of("AssertionError", rest)
+    )
     return Failure(None, When.CALL, exception, (Frame(path, number),))
 
 

@@ -18,7 +18,7 @@ MAX_PREFIX = 300
 _HEADER = "Traceback (most recent call last)"
 _TAIL_OF_HEADER = re.compile(r"(?:(?:\+ )?Exception Group |[\w.]+ {3,})$")
 _BOX = re.compile(r"(?: {2})?[+╭┌][-─━ ]*$")
-_RULE = re.compile(r"={5,}|_{5,}|-{20,}")
+_RULE = re.compile(r"(?:^|(?<=[\s|>\]:+]))(?:={5,}|_{5,})")
 _NOT_A_PREFIX = re.compile(r"[E>] {2,}|\d{3} $|\s*(?:[|+]\s*)*$|>>> |.*[\"'(]$")
 _TIMES = re.compile(
     r"\d{4}[-/]\d\d[-/]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
@@ -96,9 +96,7 @@ class PrefixStripper:
 
     def _learn(self, text: str, before: str) -> bool:
         """Learn the prefix in front of an anchor of `text`; whether there was a new one."""
-        if len(self._shapes) >= MAX_SHAPES or not (
-            "=====" in text or "_____" in text or "-----" in text or _HEADER in text
-        ):
+        if len(self._shapes) >= MAX_SHAPES or not ("=====" in text or "_____" in text or _HEADER in text):
             return False
         prefix = _prefix_of(text)
         if not prefix or len(prefix) > MAX_PREFIX:

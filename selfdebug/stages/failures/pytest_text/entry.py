@@ -69,6 +69,11 @@ class EntryReader:
         return self._is_captured
 
     @property
+    def has_frames(self) -> bool:
+        """Whether the present part has an entry."""
+        return bool(self._part.frames) or self._native is not None
+
+    @property
     def has_error(self) -> bool:
         """Whether the exception of the present part has been read."""
         return bool(self._error) or bool(self._part.type)
@@ -133,6 +138,9 @@ class EntryReader:
 
     def _take_source(self, line: str) -> None:
         text = line.strip()
+        if self.title is None and self._error and not self._seen_source and line.startswith("    "):
+            self._error.append("   " + line[4:].rstrip())
+            return
         if not text:
             return
         if grammar.rule_title(line, "_") == "":

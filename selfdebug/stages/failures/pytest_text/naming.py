@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 
 from selfdebug.model import ExceptionRecord, Failure, When
 from selfdebug.stages.failures import grammar
 from selfdebug.stages.failures.found import Found, Source
+from selfdebug.stages.failures.node_ids import title_domain
 from selfdebug.stages.failures.pytest_text.summary import SummaryLine
 
-_TITLE_PHASE = re.compile(r"ERROR (?:at setup of|at teardown of|collecting) +")
 _COLLECT_ERROR = "collecting"
 
 
@@ -26,6 +25,11 @@ class SessionNames:
     def add(self, found: Found) -> None:
         """An entry was read."""
         self.entries.append(found)
+
+    def add_line_style(self, found: Found) -> None:
+        """A failure of `--tb=line` was read: equal lines of one session are failures of different tests."""
+        same = sum(_said(one) == _said(found) for one in self.entries)
+        self.entries.append(replace(found, repeat=same))
 
     def summary(self, line: SummaryLine, number: int) -> None:
         """A line of the short summary was read."""
@@ -94,9 +98,8 @@ class SessionNames:
         return replace(entry, bases=(self.rootdir,)) if self.rootdir else entry
 
 
-def title_domain(title: str) -> str:
-    """An entry's title without its phase."""
-    return _TITLE_PHASE.sub("", title, count=1)
+def _said(found: Found) -> tuple[object, ...]:
+    return found.failure.exception, found.failure.frames
 
 
 def _normal(title: str) -> str:

@@ -37,7 +37,7 @@ class SummaryLine:
                 depth -= 1
             elif char == " " and depth <= 0 and self.text.startswith(" - ", index):
                 return index
-        plain = self.text.find(" - ")
+        plain = self.text.find(" - ") if depth else -1
         return plain if plain >= 0 else len(self.text)
 
 
