@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfdebug.model import Caught, Failure, FaultLocation, Observation, Outcome, Pin, PytestRun, Tier, Trial, Verdict
-from selfdebug.trace.recorder import Recorder, StepWriter
 
 GUARD_NEVER_FIRED = "guard-never-fired"
 VERDICT_NOT_CONFIRMED = "verdict-not-confirmed"
@@ -38,15 +37,6 @@ class Checked:
     unseen: str = ""
 
 
-def note(recorder: Recorder, step: StepWriter | str, *results: Checked) -> None:
-    """Record the results of checks as findings of a step."""
-    step_id = step if isinstance(step, str) else step.id
-    for result in results:
-        for contradiction in result.found:
-            recorder.finding(result.kind, contradiction.sentence, step_id, contradiction.witnesses)
-        recorder.checked(result.kind, result.looked_at, result.unseen)
-
-
 def guard_fired(fired: Mapping[str, int] | None, fixed: Sequence[str]) -> Checked:
     """Whether the guard acted in each test that the patch fixed; `fired` counts by node id (None: nobody counted)."""
     if fired is None:
@@ -69,7 +59,7 @@ def verdict_confirmed(trial: Trial, fresh: PytestRun, targets: Iterable[str]) ->
     wanted = list(targets)
     failing = [node for node in wanted if outcomes.get(node) in (Outcome.FAILED, Outcome.ERROR)]
     missing = [node for node in wanted if node not in outcomes]
-    found = ()
+    found: tuple[Contradiction, ...] = ()
     if failing:
         sentence = f"{name} was plausible in {tier}, but in a fresh process {failing[0]} fails."
         found = (Contradiction(sentence, (fresh.id, *failing)),)

@@ -27,7 +27,7 @@ from selfdebug.model import (
     Trial,
     Verdict,
 )
-from selfdebug.trace import calls
+from selfdebug.trace import calls, integrity
 from selfdebug.trace.recorder import StepWriter
 from selfdebug.trace.redaction import Seen
 
@@ -82,6 +82,7 @@ def selected(step: StepWriter, failure: Failure, frame: Frame | None) -> None:
 
 def located(step: StepWriter, location: FaultLocation) -> None:
     """The statement that raised and the receivers that can have raised it."""
+    step.led_by("the deepest frame inside the project that may be edited", "keep", "ingest")
     step.read("failure.exception", "failure.frames")
     step.read_written("frame")
     step.untracked("the source file on disk")
@@ -106,6 +107,7 @@ def observed(
     step: StepWriter, observations: Sequence[Observation], caught: Sequence[Caught] = (), refused: Sequence[str] = ()
 ) -> None:
     """What the probe saw at the failing statement; `refused` says what could not be probed and why."""
+    step.led_by("what the receivers held is not in the traceback, so look at them", "locate")
     step.read("location.file", "location.line", "location.receivers")
     by_expression: dict[str, list[Observation]] = {}
     for observation in observations:
@@ -133,6 +135,7 @@ def observed(
 
 def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = ()) -> None:
     """Where the value came from, from the receiver back to its birth; `untracked` names sources nobody could see."""
+    step.led_by("the receiver held the wrong value, so follow it back", "probe", "locate")
     step.read("location.receiver", "location.file", "location.line")
     step.read_written("observation")
     step.untracked(*untracked)
@@ -147,7 +150,9 @@ def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = (
 
 
 def diagnosed(step: StepWriter, diagnosis: Diagnosis) -> None:
-    """What went wrong, in one sentence."""
+    """What went wrong, in one sentence; whether probe and traceback agree is checked here."""
+    step.led_by("the evidence is in, so name the fault", "probe", "locate")
+    step.check(integrity.probe_agrees(diagnosis.failure, diagnosis.location, diagnosis.observations, diagnosis.caught))
     step.read("failure.exception", "location")
     step.read_written("observation", "origin.chain")
     step.set("diagnosis.kind", diagnosis.location.kind.value)
@@ -157,6 +162,7 @@ def diagnosed(step: StepWriter, diagnosis: Diagnosis) -> None:
 
 def proposed(step: StepWriter, candidates: Sequence[Candidate], refused: Iterable[tuple[str, str]] = ()) -> None:
     """The candidates in the order in which they are tried, and the guards that did not fit, each with its reason."""
+    step.led_by("the diagnosed kind chooses the guards", "diagnose", "locate")
     step.read("diagnosis", "location")
     step.read_written("observation", "origin.chain")
     for candidate in candidates:
@@ -186,7 +192,7 @@ def trial(step: StepWriter, judged: Trial) -> None:
         step.set(f"{prefix}.next_failure", _failure_line(judged.next_failure))
     if judged.patch is not None and judged.verdict is Verdict.PLAUSIBLE:
         step.set(f"{prefix}.diff", diff_of(judged.patch.file, judged.patch.before, judged.patch.after))
-    step.decided(f"{candidate.guard} proposed: {candidate.reason}")
+    step.led_by(f"{candidate.guard} proposed: {candidate.reason}", "propose")
     verdict = f"{_named(candidate)} was {judged.verdict.value}"
     step.describe(f"{verdict}: {judged.detail.rstrip('.')}.", f"{verdict}.")
 
@@ -207,8 +213,13 @@ def kept(step: StepWriter, patch: Patch, trial_step: str | None = None) -> None:
 
 
 def pinned(step: StepWriter, pins: Sequence[Pin], fired: Mapping[str, int] | None = None) -> None:
-    """What the tests hold of the patch; `fired` counts, by node id, how often the guard acted (None: not counted)."""
+    """What the tests hold of the patch; `fired` counts, by node id, how often the guard acted (None: not counted).
+
+    Parts that no test holds, and a guard that never acted in a test of `fired`, are findings.
+    """
+    step.led_by("the patch is kept, so see what the tests hold of it", "keep")
     step.read("patch.diff")
+    step.check(integrity.pins(pins), integrity.guard_fired(fired, list(fired or ())))
     step.set("patch.pins", [{"part": pin.part, "pinned": pin.pinned, "sentence": pin.sentence} for pin in pins])
     if fired is not None:
         step.set("patch.fired", dict(fired))
@@ -222,7 +233,8 @@ def pinned(step: StepWriter, pins: Sequence[Pin], fired: Mapping[str, int] | Non
 
 def verified(step: StepWriter, run: PytestRun, broken: Sequence[str] = ()) -> None:
     """A run over the files on disk; `broken` are tests that passed before and do not any more."""
-    step.read("patch.diff")
+    step.led_by("the failing tests pass with the candidate, so the whole suite judges it", "try")
+    step.read_written("candidates", "patch.diff")
     step.untracked("the project's files on disk")
     step.set("verify.outcome", calls.outcome(run))
     step.set("verify.failed", list(run.failed))
@@ -237,13 +249,14 @@ def rolled_back(step: StepWriter, reason: str, files: Sequence[str] = (), backup
     step.set("rollback.reason", reason)
     step.set("rollback.files", list(files))
     step.set("rollback.backup", list(backup))
-    step.decided(reason)
+    step.led_by(reason, "verify", "try", "propose", "diagnose")
     where = f" The best attempt is kept as {', '.join(backup)}." if backup else ""
     step.describe(f"Rolled back: {reason.rstrip('.')}.{where}")
 
 
 def reported(step: StepWriter, repair: Repair) -> None:
     """How the run ended."""
+    step.led_by(repair.exit_reason, "rollback", "keep", "try", "diagnose", "ingest")
     step.read_written("failures", "patch.diff", "rollback.reason", "verify.outcome")
     step.set("result.status", repair.final_status.value)
     step.set("result.exit_code", repair.exit_code)
@@ -254,6 +267,26 @@ def reported(step: StepWriter, repair: Repair) -> None:
     if repair.warnings:
         step.set("result.warnings", list(repair.warnings))
     step.describe(repair.sentence, f"The run ended: {repair.exit_reason}.")
+
+
+def confirmed(step: StepWriter, judged: Trial, run: PytestRun, targets: Sequence[str]) -> None:
+    """Check a plausible trial against a plain run from disk in a fresh process; a disagreement is a finding."""
+    step.check(integrity.verdict_confirmed(judged, run, targets))
+
+
+def unpatched(step: StepWriter, targets: Sequence[str], without: PytestRun | None) -> None:
+    """Check that the repaired tests fail again without the patch; None says that they were not run without it."""
+    step.check(integrity.needs_patch(targets, without))
+
+
+def compared_with_log(step: StepWriter, named: Sequence[str], run: PytestRun | None) -> None:
+    """Check that the tests which a log names as failed fail here; a test that does not is a finding."""
+    step.check(integrity.reproduced(named, run))
+
+
+def files_checked(step: StepWriter, touched: Sequence[str], changed: Sequence[str]) -> None:
+    """Check that nobody else changed the files of the run; one that somebody did change is a finding."""
+    step.check(integrity.files_unchanged(touched, changed))
 
 
 def diff_of(file: str, before: bytes, after: bytes) -> str:

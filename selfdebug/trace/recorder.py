@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from selfdebug.model import PytestRun
 from selfdebug.trace import calls, retention
+from selfdebug.trace.integrity import Checked
 from selfdebug.trace.records import (
     MAX_STORED,
     Check,
@@ -78,6 +79,18 @@ class StepWriter:
         """Name the rule that led to this step and the step whose decision that was."""
         self._rule = self._recorder.redactor.data(rule)  # a `Seen` rule is left out with the values
         self._because = because or self._because
+
+    def led_by(self, rule: str, *stages: str) -> None:
+        """Name the rule that led here and, unless the caller named one, the last step of the first stage that ran."""
+        leading = (self._recorder.last(stage) for stage in stages)
+        self.decided(rule, self._because or next((step for step in leading if step), None))
+
+    def check(self, *results: Checked) -> None:
+        """Record the results of integrity checks as findings of this step."""
+        for result in results:
+            for contradiction in result.found:
+                self._recorder.finding(result.kind, contradiction.sentence, self.id, contradiction.witnesses)
+            self._recorder.checked(result.kind, result.looked_at, result.unseen)
 
     def read(self, *keys: str) -> None:
         """Note state keys that the step read; whoever had written them last is connected now."""
@@ -153,6 +166,7 @@ class Recorder:
         self._warn = warn
         self._store: Store | None = None
         self._lock = threading.RLock()
+        self._open = threading.local()
         self._clock = time.monotonic()
         self._steps = 0
         self._seq = 0
@@ -207,23 +221,28 @@ class Recorder:
     ) -> Iterator[StepWriter]:
         """Open a step of a stage; an exception that leaves it is noted as its error and goes on.
 
-        `because` is the id of the step whose decision led here, `rule` the rule of that decision.
+        `because` is the id of the step whose decision led here (default: the open step around this one, if any), `rule`
+        the rule of that decision.
         """
         with self._lock:
             number = self._steps
             self._steps += 1
             seq = self._next_seq()
         text = self.redactor.text
+        around: list[str] = self._open.__dict__.setdefault("steps", [])
+        because = because or (around[-1] if around else None)
         step = Step(f"{stage}#{number}", number, stage, text(description), self._now(), because=because)
         writer = StepWriter(self, replace(step, rule=None if rule is None else text(rule)))
         writer.read(*reads)
         self._file(seq, writer.snapshot())
+        around.append(writer.id)
         try:
             yield writer
         except BaseException as error:
             writer.error(error)
             raise
         finally:
+            around.remove(writer.id)
             self._file(seq, writer.snapshot(ended=self._now()))
             with self._lock:
                 self._last[stage] = writer.id

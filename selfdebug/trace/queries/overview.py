@@ -241,9 +241,9 @@ QUERIES = (
     ),
     Query(
         "find_context_errors",
-        "Contradictions that the run caught in itself (a guard that never fired, a default no test pins, a verdict "
-        "that was not confirmed ...), each with step, witnesses and the next query; then what each check looked at. Ask "
-        "this before any theory when a result looks wrong.",
+        "Contradictions that the run caught in itself (a guard that never fired, a default no test pins, a "
+        "verdict that was not confirmed ...), each with step, witnesses and the next query; then what each check "
+        "looked at. Ask this before any theory when a result looks wrong.",
         (
             Parameter("kind", "Only findings of this kind."),
             Parameter("limit", "How many findings.", "integer", default=10, maximum=25),
