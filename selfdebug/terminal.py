@@ -16,6 +16,8 @@ from selfdebug.model import Progress
 
 LOG_INTERVAL = 15.0
 """Seconds between two plain progress lines of one stage, where standard error is no terminal."""
+STAGE_INTERVAL = 2.0
+"""Seconds after which a new stage gets a plain line of its own."""
 
 _CLEAR_LINE = "\r\x1b[2K"
 _BIDI = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
@@ -119,8 +121,8 @@ def width() -> int:
 def progress(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Iterator[Callable[[Progress], None]]:
     """What to call with each event while the work goes on; the display is gone when the block ends.
 
-    A terminal gets one line that is rewritten (by rich where it is installed), anything else a plain line at each new
-    stage and then every LOG_INTERVAL seconds.
+    A terminal gets one line that is rewritten (by rich where it is installed), anything else a plain line
+    now and then: at a new stage after STAGE_INTERVAL seconds, in a long one every LOG_INTERVAL seconds.
     """
     if not is_terminal(stream, environ):
         yield _LogLines(stream).show
@@ -144,15 +146,15 @@ def sentence_of(event: Progress) -> str:
 class _LogLines:
     """Progress for a log file: lines that stay, few enough to be read."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._clock = clock
         self._stage: str | None = None
         self._written = 0.0
 
     def show(self, event: Progress) -> None:
-        now = self._clock()
-        if event.stage == self._stage and now - self._written < LOG_INTERVAL:
+        now = time.monotonic()
+        wait = LOG_INTERVAL if event.stage == self._stage else STAGE_INTERVAL
+        if self._stage is not None and now - self._written < wait:
             return
         self._stage, self._written = event.stage, now
         _write(self._stream, f"selfdebug: {sentence_of(event)}\n")

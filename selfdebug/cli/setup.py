@@ -21,13 +21,12 @@ from selfdebug.reports.schema import schema as shipped_schema
 from selfdebug.terminal import Paint, Tone, one_line
 
 LIBCST_CONFIG = ".libcst.codemod.yaml"
-LIBCST_CONFIG_TEXT = """\
-# Settings of `python -m libcst.tool codemod`, which finds this file from here and from the folders below.
-modules:
-  - libcst.codemod.commands
-  - codemods  # selfdebug's guards and probes
-# libcst formats each changed file as a whole (by default with black). This one gives back what it gets.
-formatter: [cat]
+LIBCST_CONFIG_TEXT = r"""# Read by `python -m libcst.tool` in this folder and below it.
+# The formatter gets each changed file as a whole; this one changes nothing, so that only the statement differs.
+formatter: ['cat']
+modules: ['codemods', 'libcst.codemod.commands']
+blacklist_patterns: ['.*/(\.git|\.hg|\.tox|\.nox|\.venv|venv|site-packages|node_modules)/.*']
+repo_root: '.'
 """
 
 

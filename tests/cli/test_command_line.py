@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from unittest import mock
 
 import jsonschema
 import pytest
 
+from selfdebug.cli import invoke
 from selfdebug.cli.app import COMMANDS
 from selfdebug.cli.options import read_log
 from selfdebug.errors import ExitCode, InputError
@@ -23,18 +28,44 @@ from selfdebug.workspace import Workspace
 HEAVY = {"libcst", "pygit2", "pytest", "rich", "selfdebug.model", "selfdebug.workspace", "selfdebug.repair"}
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended and what it wrote."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
 def selfdebug(
     *arguments: str, cwd: Path | None = None, stdin: bytes = b"", environ: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line to its end."""
-    return subprocess.run(
+) -> Done:
+    """Call the command line in this process, with streams of its own."""
+    written, said = BytesIO(), BytesIO()
+    out, err = TextIOWrapper(written, encoding="utf-8"), TextIOWrapper(said, encoding="utf-8")
+    with (
+        contextlib.chdir(cwd or Path.cwd()),
+        mock.patch.dict(os.environ, environ or {}),
+        mock.patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin))),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = invoke(list(arguments))
+        for stream in (out, err):
+            stream.flush()
+    return Done(code, written.getvalue(), said.getvalue())
+
+
+def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Done:
+    """Run the command line as a process of its own."""
+    done = subprocess.run(
         [sys.executable, "-m", "selfdebug", *arguments],
-        cwd=cwd,
         input=stdin,
         capture_output=True,
         check=False,
         env={**os.environ, **(environ or {})},
     )
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 # ---------------------------------------------------------------- start and help
@@ -81,18 +112,18 @@ def test_every_command_has_help(name: str) -> None:
 
 
 def test_the_version() -> None:
-    done = selfdebug("--version")
+    done = process("--version")
     assert done.stdout == f"selfdebug {__version__}\n".encode()
 
 
 def test_no_command_is_help_and_a_usage_error() -> None:
-    done = selfdebug()
+    done = process()
     assert (done.returncode, done.stdout) == (64, b"")
     assert done.stderr.startswith(b"Usage: selfdebug")
 
 
 def test_click_completes_the_commands() -> None:
-    done = selfdebug(environ={"_SELFDEBUG_COMPLETE": "bash_complete", "COMP_WORDS": "selfdebug ro", "COMP_CWORD": "1"})
+    done = process(environ={"_SELFDEBUG_COMPLETE": "bash_complete", "COMP_WORDS": "selfdebug ro", "COMP_CWORD": "1"})
     assert done.stdout == b"plain,rollback\n"
 
 
@@ -237,7 +268,7 @@ def test_a_full_disk_is_one_sentence() -> None:
 def test_a_poor_locale_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
     environ = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = selfdebug("failures", stdin="E   ValueError: ümläut\n\na.py:1: ValueError\n".encode(), environ=environ)
+    done = process("failures", stdin="E   ValueError: ümläut\n\na.py:1: ValueError\n".encode(), environ=environ)
     assert done.returncode == 0
     done.stdout.decode("ascii")
 

@@ -74,27 +74,28 @@ def test_colour_is_wanted(choice: str, stream: TextIO, environ: dict[str, str], 
     assert wants_color(ColorChoice(choice), stream, environ) is colored
 
 
-def test_progress_in_a_log_file_is_a_line_a_stage() -> None:
+def test_progress_of_a_short_run_in_a_log_file_is_one_line() -> None:
     stream = io.StringIO()
     with terminal.progress(stream, {}) as show:
-        show(Progress("ingest", "pytest runs"))
+        show(Progress("ingest", "pytest runs\x1b[2J"))
         for number in range(50):
-            show(Progress("try", "guard\x1b[2J", number, 50))
+            show(Progress("try", "guard", number, 50))
         show(Progress("verify", "the whole suite", 3))
-    assert stream.getvalue().splitlines() == [
-        "selfdebug: ingest: pytest runs",
-        "selfdebug: try 0/50: guard\\x1b[2J",
-        "selfdebug: verify 3: the whole suite",
-    ]
+    assert stream.getvalue() == "selfdebug: ingest: pytest runs\\x1b[2J\n"
 
 
-def test_a_long_stage_gives_a_sign_of_life_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_gives_a_sign_of_life_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 2.5, 10.0, 18.0, 19.0])
+    monkeypatch.setattr("selfdebug.terminal.time.monotonic", lambda: next(clock))
     stream = io.StringIO()
-    monkeypatch.setattr(terminal, "LOG_INTERVAL", 0.0)
     with terminal.progress(stream, {}) as show:
-        show(Progress("try", "one", 1, 2))
-        show(Progress("try", "two", 2, 2))
-    assert stream.getvalue() == "selfdebug: try 1/2: one\nselfdebug: try 2/2: two\n"
+        for stage, number in [("ingest", 1), ("try", 2), ("try", 3), ("try", 4), ("try", 5), ("keep", 6)]:
+            show(Progress(stage, "working", number, 6))
+    assert stream.getvalue().splitlines() == [
+        "selfdebug: ingest 1/6: working",
+        "selfdebug: try 3/6: working",
+        "selfdebug: try 5/6: working",
+    ]
 
 
 def test_progress_without_rich_rewrites_one_line_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

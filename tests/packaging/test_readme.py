@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -137,11 +138,7 @@ def test_the_links_lead_somewhere() -> None:
 
 
 def test_the_picture_is_drawn_from_what_a_terminal_shows() -> None:
-    sys.path.insert(0, str(REPOSITORY / "docs"))
-    try:
-        from picture import picture
-    finally:
-        sys.path.pop(0)
+    picture = runpy.run_path(str(REPOSITORY / "docs" / "picture.py"))["picture"]
     svg = picture("$ a <b>\n\x1b[31;1mFAILED\x1b[0m x\n\n\x1b[2mfaint\x1b[0m\n")
     assert '<tspan x="16.0">$ a &lt;b&gt;</tspan>' in svg
     assert '<tspan x="16.0" fill="#ff7b72" font-weight="bold">FAILED</tspan><tspan x="66.4"> x</tspan>' in svg
