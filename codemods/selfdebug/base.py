@@ -1,11 +1,19 @@
-"""What a guard is: its contract, its examples and refusals, and the records that go in and come out of an edit."""
+"""What a guard is: its contract, its examples and refusals, and the records that go in and come out of an edit.
+
+Importing this module loads neither libcst nor any guard, so that start-up stays quick.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
 
-from codemods.selfdebug.spans import Span
+from codemods.selfdebug.spans import Span, split_lines
+
+if TYPE_CHECKING:
+    from codemods.selfdebug.sites import Rewrite, Site
 
 
 class RefusedError(Exception):
@@ -30,6 +38,28 @@ class Test(StrEnum):
     NO_EXCEPTION = "no-exception"
 
 
+CONDITIONS = frozenset(set(Test) - {Test.NO_EXCEPTION})
+"""The tests that can be written as an expression."""
+
+
+class Family(StrEnum):
+    """Guards that do the same kind of thing; the ranking and the quotas of trials go by family."""
+
+    CONDITION_PREFIX = "condition-prefix"
+    LOOKUP_DEFAULT = "lookup-default"
+    EXPRESSION_DEFAULT = "expression-default"
+    FILTER = "filter"
+    WRAP = "wrap"
+    CONTINUE = "continue"
+    EARLY_RETURN = "early-return"
+    SUBSTITUTION = "substitution"
+    COERCION = "coercion"
+    HANDLER = "handler"
+    INITIALISATION = "initialisation"
+    RAISE = "raise"
+    NAME = "name"
+
+
 class DefaultUse(StrEnum):
     """Whether a guard puts a default value into the code."""
 
@@ -40,7 +70,12 @@ class DefaultUse(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be guarded: the dereference that raised (`user.name`) and the receiver in it (`user`)."""
+    """What is to be guarded: the dereference that raised (`user.name`) and the receiver in it (`user`).
+
+    Where no single expression dereferences (`for`, `with`, unpacking, `+=`, `del`), `expression` is the receiver's own
+    span or that of the whole statement. For a missing key or index the receiver is the container; the subscript itself
+    is accepted as receiver too.
+    """
 
     expression: Span
     receiver: Span
@@ -66,3 +101,89 @@ class Edit:
     def apply_to(self, source: bytes) -> bytes:
         """The whole file after the edit."""
         return source[: self.start] + self.replacement + source[self.end :]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An edit that the guard makes. In `before` the receiver stands in «», the dereference in ‹›."""
+
+    before: str
+    after: str
+    parameters: Parameters = Parameters()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A place where the guard changes nothing, and words that its reason contains."""
+
+    before: str
+    reason: str
+    parameters: Parameters = Parameters()
+
+
+class Guard(ABC):
+    """One rewriting strategy; its docstring, summary, examples and refusals are its tests and its documentation.
+
+    A subclass lives in a module of its own under `guards/`, whose file name is its id. `moves_body` says that it needs
+    the whole of a compound statement, not just its header (to put it below a condition, for instance).
+    """
+
+    family: ClassVar[Family]
+    summary: ClassVar[str]
+    default_use: ClassVar[DefaultUse] = DefaultUse.NONE
+    tests: ClassVar[frozenset[Test]] = frozenset({Test.NOT_NONE})
+    examples: ClassVar[tuple[Example, ...]] = ()
+    refusals: ClassVar[tuple[Refusal, ...]] = ()
+    moves_body: ClassVar[bool] = False
+
+    @property
+    def id(self) -> str:
+        """The file name with dashes, as users write it."""
+        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
+    @abstractmethod
+    def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
+        """The changed unit of `site`. Raises RefusedError where the guard does not fit."""
+
+
+def apply(source: bytes, target: Target, guard: Guard, parameters: Parameters) -> Edit:
+    """The edit that puts `guard` around `target` in the bytes of a file.
+
+    Raises RefusedError (also for a file that cannot be parsed or rewritten without loss) or TargetNotFoundError, and
+    nothing else, on any input. For many candidates on one file use `source.Source`, which parses once.
+    """
+    from codemods.selfdebug.source import Source
+
+    return Source.parse(source).apply(target, guard, parameters)
+
+
+def marked(text: str) -> tuple[bytes, Target]:
+    """The source and the target of an example text: receiver in «», dereference in ‹› (absent: the receiver itself).
+
+    Raises ValueError when the receiver is not marked.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    plain = ""
+    for mark_free in _pieces(text):
+        if mark_free in "«»‹›":
+            lines = split_lines(plain)
+            open_line = bool(lines) and lines[-1].endswith(("\n", "\r"))
+            row = len(lines) + 1 if open_line else max(len(lines), 1)
+            places[mark_free] = (row, 0 if open_line or not lines else len(lines[-1]))
+        else:
+            plain += mark_free
+    if "«" not in places or "»" not in places:
+        raise ValueError(f"no receiver is marked in {text!r}")
+    receiver = Span(*places["«"], *places["»"])
+    expression = Span(*places["‹"], *places["›"]) if "‹" in places else receiver
+    return plain.encode(), Target(expression, receiver)
+
+
+def _pieces(text: str) -> list[str]:
+    pieces = [""]
+    for character in text:
+        if character in "«»‹›":
+            pieces += [character, ""]
+        else:
+            pieces[-1] += character
+    return [piece for piece in pieces if piece]

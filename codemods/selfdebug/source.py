@@ -1,8 +1,4 @@
-"""A source file as bytes, text and syntax tree, and the units of whole lines that libcst is asked to parse.
-
-libcst is slow on whole modules and not lossless on every one of them, so an edit parses one unit only: the statements
-that share a stretch of whole lines. All other bytes are never looked at by libcst and stay as they are.
-"""
+"""A source file, parsed once for many edits: its bytes, text, lines and ast, and the check of every rewritten text."""
 
 from __future__ import annotations
 
@@ -11,268 +7,247 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
-from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
-from codemods.selfdebug.spans import Span, from_code_range, span_from_bytes, split_lines
+from codemods.selfdebug import verify
+from codemods.selfdebug.base import DefaultUse, Edit, RefusedError, TargetNotFoundError
+from codemods.selfdebug.spans import Span, span_from_bytes, split_lines
 
-_UTF8_BOM = b"\xef\xbb\xbf"
-_AFTER_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?\Z")
-_ENCLOSING_LINE = "if 1:"
-# libcst's native parser recurses on the C stack: a unit beyond these bounds is refused, not parsed.
-_MAX_DEPTH = 90
-_MAX_UNIT_CHARACTERS = 400_000
-_MAX_STRING_PARTS = 400
+if TYPE_CHECKING:
+    from codemods.selfdebug.base import Guard, Parameters, Target
+    from codemods.selfdebug.sites import Rewrite, Site
+
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+BOM = b"\xef\xbb\xbf"
+_LONE_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+
+Clause = ast.stmt | ast.ExceptHandler | ast.match_case
+"""What can hold a target of its own: a statement, an `except` clause, a `case` clause."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One step down the tree: the node `owner.<block>[index]`."""
+
+    owner: ast.AST
+    block: str
+    index: int
+
+    @property
+    def siblings(self) -> list[Clause]:
+        """The statements or clauses of the block."""
+        siblings: list[Clause] = getattr(self.owner, self.block)
+        return siblings
+
+    @property
+    def node(self) -> Clause:
+        """The node that this step leads to."""
+        return self.siblings[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement (or clause) of the file with the way that leads to it, from the module down."""
+
+    levels: tuple[Level, ...]
+
+    @property
+    def node(self) -> Clause:
+        """The statement or clause itself."""
+        return self.levels[-1].node
+
+    @property
+    def owner(self) -> ast.AST:
+        """The node whose block holds it."""
+        return self.levels[-1].owner
+
+    @property
+    def parent(self) -> Statement | None:
+        """The statement or clause whose block holds it; None at the module's level."""
+        return Statement(self.levels[:-1]) if len(self.levels) > 1 else None
+
+    def beside(self, index: int) -> Statement:
+        """The statement at `index` of the same block."""
+        last = self.levels[-1]
+        return Statement((*self.levels[:-1], Level(last.owner, last.block, index)))
+
+    def ancestors(self) -> Iterator[Statement]:
+        """The statements and clauses around it, innermost first."""
+        parent = self.parent
+        while parent:
+            yield parent
+            parent = parent.parent
+
+
+@dataclass(slots=True, eq=False)
 class Source:
-    """A file that `ast` accepts. `text` has no byte order mark; `lines` keep their ends.
-
-    Built by `Source.parse`; RefusedError is raised for what cannot be edited safely.
-    """
+    """A file to be edited. `text` is decoded without the BOM and keeps every line end."""
 
     data: bytes
     text: str
     encoding: str
     bom: bytes
+    lines: list[str]
+    starts: list[int]
     tree: ast.Module
+    sites: dict[tuple[Target, bool], Site] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, data: bytes) -> Source:
-        """Decode and parse `data` once. Raises RefusedError with the reason when that is not possible."""
-        bom = _UTF8_BOM if data.startswith(_UTF8_BOM) else b""
-        try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-            encoding = "utf-8" if bom else encoding
-            text = data[len(bom) :].decode(encoding)
-        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-            raise RefusedError(f"the file cannot be decoded: {error}") from error
-        if text.encode(encoding) != data[len(bom) :]:
-            raise RefusedError(f"the file does not survive a round trip through its encoding {encoding}")
-        if re.search(r"\r(?!\n)", text):
-            raise RefusedError("the file has lone carriage returns")
+        """Decode and parse a file. Raises RefusedError when that is not possible without loss."""
+        text, encoding, bom = _decoded(data)
+        if _LONE_CARRIAGE_RETURN.search(text):
+            raise RefusedError("the file has carriage returns that are not followed by a line feed")
         try:
             tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except (SyntaxError, ValueError) as error:
             raise RefusedError(f"the file does not parse: {error}") from error
-        return cls(data, text, encoding, bom, tree)
+        except (RecursionError, MemoryError) as error:
+            raise RefusedError("the file is nested too deeply to be parsed") from error
+        lines = split_lines(text)
+        starts = [0]
+        for line in lines:
+            starts.append(starts[-1] + len(line))
+        return cls(data, text, encoding, bom, lines, starts, tree)
 
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines of the file with their ends."""
-        return split_lines(self.text)
-
-    @cached_property
-    def newline(self) -> str:
-        """The line end that most lines of the file have."""
-        return "\r\n" if self.text.count("\r\n") * 2 > self.text.count("\n") else "\n"
-
-    @cached_property
-    def indent(self) -> str:
-        """One level of indentation as the file writes it, read off its first block."""
-        for parent, child in _blocks(self.tree):
-            outer, inner = self._margin(parent), self._margin(child)
-            if outer is not None and inner is not None and inner != outer and inner.startswith(outer):
-                return inner[len(outer) :]
-        return "    "
-
-    def span(self, node: ast.expr | ast.stmt) -> Span:
-        """The span of an `ast` node in code points."""
-        assert node.end_lineno is not None and node.end_col_offset is not None  # ast.parse sets both
-        return span_from_bytes(self.lines, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
-
-    def statement_at(self, span: Span) -> list[ast.stmt]:
-        """The statements that contain `span`, outermost first. Raises TargetNotFoundError when there is none."""
-        found: list[ast.stmt] = []
-        children: Iterator[ast.AST] = ast.iter_child_nodes(self.tree)
-        while True:
-            for node in children:
-                if isinstance(node, ast.stmt) and _with_decorators(self, node).contains(span):
-                    found.append(node)
-                    children = ast.iter_child_nodes(node)
-                    break
-                if isinstance(node, ast.ExceptHandler | ast.match_case) and _any_inside(self, node, span):
-                    children = ast.iter_child_nodes(node)
-                    break
-            else:
-                break
-        if not found:
-            raise TargetNotFoundError(f"no statement at line {span.start_line}")
-        return found
-
-    def unit_at(self, span: Span) -> Unit:
-        """The smallest unit of whole lines around `span`. Raises TargetNotFoundError or RefusedError."""
-        chain = self.statement_at(span)
-        for depth in range(len(chain) - 1, -1, -1):
-            siblings = _siblings(chain[depth - 1] if depth else self.tree, chain[depth])
-            lines = self._own_lines(siblings, siblings.index(chain[depth]))
-            if lines is not None:
-                return self._unit(*lines, chain[: depth + 1])
-        raise TargetNotFoundError(f"no statement that stands on lines of its own around line {span.start_line}")
-
-    def byte_offset(self, line: int, column: int = 0) -> int:
-        """The offset in `data` of a 1-based line and a code-point column."""
-        before = self._line_offsets[line - 1]
-        return before + (len(self.lines[line - 1][:column].encode(self.encoding)) if column else 0)
-
-    def edit(self, unit: Unit, module: cst.Module) -> Edit:
-        """The edit that replaces the unit's text by the code of `module`, cut down to the bytes that differ."""
-        new = module.code[len(unit.prefix) :]
-        start, end = self.byte_offset(unit.first_line), self.byte_offset(unit.last_line + 1)
-        old_bytes, new_bytes = self.data[start:end], new.encode(self.encoding)
-        head = _common_prefix(old_bytes, new_bytes)
-        tail = _common_prefix(old_bytes[head:][::-1], new_bytes[head:][::-1])
-        return Edit(start + head, end - tail, new_bytes[head : len(new_bytes) - tail])
-
-    @cached_property
-    def _line_offsets(self) -> list[int]:
-        offsets = [len(self.bom)]
-        for line in self.lines:
-            offsets.append(offsets[-1] + len(line.encode(self.encoding)))
-        return offsets
-
-    def _margin(self, node: ast.stmt) -> str | None:
-        line = self.lines[node.lineno - 1]
-        margin = line[: len(line) - len(line.lstrip(" \t\f"))]
-        return margin if len(margin.encode()) == node.col_offset else None
-
-    def _own_lines(self, siblings: list[ast.stmt], index: int) -> tuple[int, int] | None:
-        """First and last line of the run of siblings that share lines with the one at `index`, or None."""
-        first = last = index
-        while not self._starts_line(siblings[first]):
-            if first == 0:
-                return None
-            first -= 1
-        while not self._ends_line(siblings[last]):
-            if last == len(siblings) - 1:
-                return None
-            last += 1
-        return _with_decorators(self, siblings[first]).start_line, self.span(siblings[last]).end_line
-
-    def _starts_line(self, node: ast.stmt) -> bool:
-        span = _with_decorators(self, node)
-        line = self.lines[span.start_line - 1]
-        before = line[: span.start_column].rstrip("@") if span != self.span(node) else line[: span.start_column]
-        is_elif = line[span.start_column :].startswith("elif") and isinstance(node, ast.If)
-        is_continued = span.start_line > 1 and self.lines[span.start_line - 2].rstrip("\r\n").endswith("\\")
-        return not before.strip(" \t\f") and not is_elif and not is_continued
-
-    def _ends_line(self, node: ast.stmt) -> bool:
-        span = self.span(node)
-        return _AFTER_STATEMENT.match(self.lines[span.end_line - 1][span.end_column :]) is not None
-
-    def _unit(self, first: int, last: int, statements: list[ast.stmt]) -> Unit:
-        text = "".join(self.lines[first - 1 : last])
-        margin = text[: len(text) - len(text.lstrip(" \t\f"))]
-        prefix = _ENCLOSING_LINE + self.newline if margin.strip("\f") else ""
-        if len(text) > _MAX_UNIT_CHARACTERS or _depth(statements[-1]) > _MAX_DEPTH:
-            raise RefusedError("the statement is too large or too deeply nested to be edited safely")
-        if text.count('"') + text.count("'") > _MAX_STRING_PARTS and _adjacent_strings(text) > _MAX_STRING_PARTS:
-            raise RefusedError("the statement joins too many strings to be edited safely")
-        config = cst.PartialParserConfig(default_indent=self.indent, default_newline=self.newline)
+    def apply(self, target: Target, guard: Guard, parameters: Parameters) -> Edit:
+        """The edit that puts `guard` around `target`. Raises RefusedError or TargetNotFoundError and nothing else."""
         try:
-            module = cst.parse_module(prefix + text, config)
-        except (cst.ParserSyntaxError, RecursionError) as error:
-            raise RefusedError(f"libcst does not parse the statement: {error}") from error
-        if module.code != prefix + text:
-            raise RefusedError("libcst does not give the statement back byte for byte")
-        return Unit(first, last, text, margin, prefix, module, tuple(statements))
+            return self._apply(target, guard, parameters)
+        except (RecursionError, MemoryError) as error:
+            raise RefusedError("the statement is nested too deeply to be rewritten") from error
+        except cst.ParserSyntaxError as error:
+            raise RefusedError("the concrete syntax tree cannot be built here") from error
+        except (cst.CSTValidationError, cst.CSTLogicError) as error:
+            raise RefusedError(f"the guard would give an impossible syntax tree: {error}") from error
 
+    def _apply(self, target: Target, guard: Guard, parameters: Parameters) -> Edit:
+        if parameters.test not in guard.tests:
+            raise RefusedError(f"{guard.id} cannot express the condition {parameters.test}")
+        if guard.default_use is DefaultUse.REQUIRED and parameters.default is None:
+            raise RefusedError(f"{guard.id} needs a default")
+        return self.edit(guard.rewrite(self.site(target, whole=guard.moves_body), parameters))
 
-@dataclass(frozen=True)
-class Unit:
-    """Whole lines of a file, parsed apart; `statements` is the `ast` chain down to it, outermost first."""
+    def site(self, target: Target, *, whole: bool = False) -> Site:
+        """The located target, `whole` with the body of its compound statement. Raises TargetNotFoundError."""
+        from codemods.selfdebug.sites import locate
 
-    first_line: int
-    last_line: int
-    text: str
-    margin: str
-    prefix: str
-    module: cst.Module
-    statements: tuple[ast.stmt, ...]
+        key = (target, whole)
+        if key not in self.sites:
+            self.sites[key] = locate(self, target, whole=whole)
+        return self.sites[key]
 
-    @property
-    def body(self) -> tuple[cst.BaseStatement, ...]:
-        """The unit's own statements (the enclosing line that carries the indentation is not among them)."""
-        if not self.prefix:
-            return tuple(statement for statement in self.module.body if isinstance(statement, cst.BaseStatement))
-        enclosing = cst.ensure_type(self.module.body[0], cst.If)
-        block = cst.ensure_type(enclosing.body, cst.IndentedBlock)
-        return tuple(block.body)
+    def edit(self, rewrite: Rewrite) -> Edit:
+        """The smallest byte edit that turns the old unit into the new one, checked. Raises RefusedError."""
+        unit = rewrite.unit
+        new = unit.text_of(rewrite.module)
+        old = self.text[unit.start : unit.end]
+        if new == old:
+            raise RefusedError("the guard changes nothing here")
+        verify.check(self, unit, new)
+        prefix = _common_length(old, new)
+        suffix = _common_length(old[prefix:][::-1], new[prefix:][::-1])
+        start, end = unit.start + prefix, unit.end - suffix
+        return self._byte_edit(start, end, new[prefix : len(new) - suffix])
 
-    @cached_property
-    def positions(self) -> dict[cst.CSTNode, Span]:
-        """The span of each node in the file, keyed by the very nodes of `module`."""
-        lines = self.first_line - 1 - bool(self.prefix)
-        found = MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
-        return {node: from_code_range(code_range).shifted(lines) for node, code_range in found.items()}
+    def _byte_edit(self, start: int, end: int, replacement: str) -> Edit:
+        before = self.text[:start] + replacement + self.text[end:]
+        try:
+            edit = Edit(
+                len(self.bom) + len(self.text[:start].encode(self.encoding)),
+                len(self.bom) + len(self.text[:end].encode(self.encoding)),
+                replacement.encode(self.encoding),
+            )
+            is_exact = edit.apply_to(self.data) == self.bom + before.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise RefusedError(f"the new code cannot be written in {self.encoding}") from error
+        if not is_exact:
+            raise RefusedError(f"an edit in {self.encoding} would change bytes elsewhere")
+        return edit
 
+    def statement_at(self, span: Span) -> Statement:
+        """The innermost statement or clause that contains `span`. Raises TargetNotFoundError."""
+        levels: list[Level] = []
+        owner: ast.AST = self.tree
+        while (level := self._level_below(owner, span)) is not None:
+            levels.append(level)
+            owner = level.node
+        if not levels:
+            raise TargetNotFoundError(f"no statement at line {span.start_line}, column {span.start_column}")
+        return Statement(tuple(levels))
 
-def _blocks(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.stmt]]:
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(node, ast.stmt) and isinstance(body, list) and body:
-            yield node, body[0]
+    def _level_below(self, owner: ast.AST, span: Span) -> Level | None:
+        for block in BLOCKS:
+            for index, child in enumerate(getattr(owner, block, ())):
+                first, last = line_range(child)
+                if first <= span.start_line and span.end_line <= last and self.extent(child).contains(span):
+                    return Level(owner, block, index)
+        return None
 
-
-def _siblings(parent: ast.AST, child: ast.stmt) -> list[ast.stmt]:
-    """The statement list that holds `child` below `parent`, through handlers and match cases."""
-    for _, value in ast.iter_fields(parent):
-        if not isinstance(value, list):
-            continue
-        if any(entry is child for entry in value):
-            return [entry for entry in value if isinstance(entry, ast.stmt)]
-        for entry in value:
-            if isinstance(entry, ast.ExceptHandler | ast.match_case) and any(node is child for node in entry.body):
-                return entry.body
-    raise TargetNotFoundError(f"the statement at line {child.lineno} has no place in its parent")
-
-
-def _with_decorators(source: Source, node: ast.stmt) -> Span:
-    span = source.span(node)
-    decorators = getattr(node, "decorator_list", [])
-    if not decorators:
+    def extent(self, node: Clause) -> Span:
+        """Where a statement or clause lies, its decorators included (from the start of their line)."""
+        first: ast.AST = node.pattern if isinstance(node, ast.match_case) else node
+        last: ast.AST = node.body[-1] if isinstance(node, ast.match_case) else node
+        span = span_from_bytes(self.lines, *_start(first), *_end(last))
+        first_line = line_range(node)[0]
+        if first_line < span.start_line:
+            return Span(first_line, 0, span.end_line, span.end_column)
         return span
-    first = source.span(decorators[0])
-    column = source.lines[first.start_line - 1][: first.start_column].rfind("@")
-    return Span(first.start_line, max(column, 0), span.end_line, span.end_column)
+
+    def offset(self, line: int, column: int) -> int:
+        """The index into `text` of a 1-based line and a code-point column."""
+        return self.starts[line - 1] + column
+
+    def indentation_of(self, line: int) -> str:
+        """The blanks, tabs and form feeds at the start of a 1-based line."""
+        text = self.lines[line - 1]
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def newline(self, line: int) -> str:
+        """The line end in use at a 1-based line (that of the file's first line where this one has none)."""
+        for text in (self.lines[line - 1], self.lines[0]):
+            if text.endswith("\r\n"):
+                return "\r\n"
+            if text.endswith("\n"):
+                return "\n"
+        return "\n"
 
 
-def _any_inside(source: Source, node: ast.ExceptHandler | ast.match_case, span: Span) -> bool:
-    return any(_with_decorators(source, child).contains(span) for child in node.body)
+def line_range(node: Clause) -> tuple[int, int]:
+    """The first and the last line of a statement or clause, decorators included."""
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno, _end(node.body[-1])[0]
+    decorators = getattr(node, "decorator_list", ())
+    return min([node.lineno, *(each.lineno for each in decorators)]), _end(node)[0]
 
 
-def _common_prefix(left: bytes, right: bytes) -> int:
-    length = min(len(left), len(right))
-    return next((index for index in range(length) if left[index] != right[index]), length)
+def _start(node: ast.AST) -> tuple[int, int]:
+    start: tuple[int, int] = (node.lineno, node.col_offset)  # type: ignore[attr-defined]  # statements and patterns have them
+    return start
 
 
-def _depth(root: ast.AST) -> int:
-    """The nesting depth of a tree, counted without recursion."""
-    deepest, todo = 0, [(root, 1)]
-    while todo:
-        node, depth = todo.pop()
-        deepest = max(deepest, depth)
-        todo.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
-    return deepest
+def _end(node: ast.AST) -> tuple[int, int]:
+    end: tuple[int, int] = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # set by ast.parse
+    return end
 
 
-def _adjacent_strings(text: str) -> int:
-    """The longest run of string tokens that follow each other, as implicit concatenation has them."""
-    longest = run = 0
-    skipped = {tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+def _decoded(data: bytes) -> tuple[str, str, bytes]:
+    bom = BOM if data.startswith(BOM) else b""
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.STRING:
-                run += 1
-                longest = max(longest, run)
-            elif token.type not in skipped:
-                run = 0
-    except (tokenize.TokenError, IndentationError):
-        return longest
-    return longest
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if bom:
+            encoding = "utf-8"
+        text = data[len(bom) :].decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise RefusedError(f"the file cannot be decoded: {error}") from error
+    if text.encode(encoding, "replace") != data[len(bom) :]:
+        raise RefusedError(f"the file does not survive decoding from {encoding}")
+    return text, encoding, bom
+
+
+def _common_length(one: str, other: str) -> int:
+    limit = min(len(one), len(other))
+    return next((index for index in range(limit) if one[index] != other[index]), limit)

@@ -1,0 +1,77 @@
+"""The default of a guard: checked, and in the quotes that the file uses."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from codemods.selfdebug.base import Parameters, RefusedError
+from codemods.selfdebug.precedence import alone
+from codemods.selfdebug.sites import Site
+
+_MAX_LENGTH = 2_000
+_UNWANTED = ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr
+
+
+def default_for(site: Site, parameters: Parameters) -> cst.BaseExpression:
+    """The default as an expression. Raises RefusedError when there is none or it is no expression."""
+    if parameters.default is None:
+        raise RefusedError("this guard needs a default here")
+    return expression_of(site, parameters.default)
+
+
+def expression_of(site: Site, code: str) -> cst.BaseExpression:
+    """`code` as an expression that can stand at the site. Raises RefusedError when it is none."""
+    code = code.strip()
+    if len(code) > _MAX_LENGTH:
+        raise RefusedError("the default is too long")
+    try:
+        tree = ast.parse(code, mode="eval")
+    except (SyntaxError, ValueError) as error:
+        raise RefusedError(f"the default is no expression: {error}") from error
+    if any(isinstance(node, _UNWANTED) for node in ast.walk(tree)):
+        raise RefusedError("the default is more than a value")
+    expression = cst.parse_expression(code)
+    quoted = expression.visit(_Quotes(quotes_for(site)))
+    assert isinstance(quoted, cst.BaseExpression)
+    if enclosing_fstrings(site) and any(mark in code for mark in ("\\", "\n", "#")):
+        raise RefusedError("the default cannot stand inside an f-string")
+    return alone(quoted)
+
+
+class _Quotes(cst.CSTTransformer):
+    """Gives plain string literals the first of the wanted quotes."""
+
+    def __init__(self, quotes: str) -> None:
+        super().__init__()
+        self.quotes = quotes
+
+    def leave_SimpleString(  # noqa: N802 - the visitor's name for the node
+        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
+    ) -> cst.SimpleString:
+        value, quote = original_node.value, self.quotes[0]
+        if original_node.prefix or len(original_node.quote) != 1 or "\\" in value or quote in value[1:-1]:
+            return updated_node
+        return updated_node.with_changes(value=f"{quote}{value[1:-1]}{quote}")
+
+
+def quotes_for(site: Site) -> str:
+    """The quotes for new strings, best first: those the file uses more, but never those of an f-string around the site.
+
+    Raises RefusedError when f-strings around the site use both kinds.
+    """
+    taken = {quote[0] for quote in enclosing_fstrings(site)}
+    free = [quote for quote in _quotes_by_use(site.source.text) if quote not in taken]
+    if not free:
+        raise RefusedError("both kinds of quotes are taken by the f-strings around the receiver")
+    return "".join(free)
+
+
+def _quotes_by_use(text: str) -> list[str]:
+    return sorted(["'", '"'], key=lambda quote: -text.count(quote))
+
+
+def enclosing_fstrings(site: Site) -> list[str]:
+    """The quotes of the f-strings around the receiver, innermost first."""
+    return [step.parent.end for step in site.path if isinstance(step.parent, cst.FormattedString)]

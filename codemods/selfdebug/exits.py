@@ -1,0 +1,83 @@
+"""Leaving before a statement: `return`, `continue`, `break` or `raise` where the condition does not hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.conditions import ahead, condition_for
+from codemods.selfdebug.edits import assignment, conditional, line, replace_statement, with_name
+from codemods.selfdebug.sites import bare, require_function
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemods.selfdebug.base import Parameters
+    from codemods.selfdebug.sites import Rewrite, Site
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+
+
+def leave_before(site: Site, parameters: Parameters, exit_: cst.BaseSmallStatement) -> Rewrite:
+    """The unit with `if not condition: exit` before the statement. Raises RefusedError where it would change more."""
+    condition = condition_for(site, parameters)
+    before = ahead(site, condition)
+
+    def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
+        guard = conditional(before.negative, [line(exit_)])
+        if before.name is None:
+            return [guard, statement]
+        hoisted = assignment(before.name, bare(condition.subject))
+        return [hoisted, guard, with_name(statement, condition.subject, before.name)]
+
+    return replace_statement(site, make)
+
+
+def check_return(site: Site, default: str | None) -> None:
+    """Raise RefusedError where a `return` of the default may not stand or would mean something else."""
+    function = require_function(site)
+    refuse_finally(site)
+    has_value = default is not None and default.strip() != "None"
+    own = list(own_nodes(function))
+    yields = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own)
+    returns = any(isinstance(node, ast.Return) and node.value is not None for node in own)
+    if yields and default is not None and isinstance(function, ast.AsyncFunctionDef):
+        raise RefusedError("an asynchronous generator returns no value")
+    if yields and has_value and not returns:
+        raise RefusedError("this generator returns no value")
+    if has_value and function.name == "__init__":
+        raise RefusedError("__init__ returns no value")
+
+
+def refuse_finally(site: Site) -> None:
+    """Raise RefusedError inside a `finally`, where leaving would swallow an exception on its way."""
+    for level in reversed(site.statement.levels):
+        if level.block == "finalbody":
+            raise RefusedError("leaving a finally block would swallow exceptions")
+        if isinstance(level.owner, _SCOPES):
+            return
+
+
+def require_loop(site: Site) -> None:
+    """Raise RefusedError outside the body of a loop of the same function."""
+    for level in reversed(site.statement.levels):
+        if isinstance(level.owner, _LOOPS) and level.block == "body":
+            return
+        if isinstance(level.owner, _SCOPES):
+            break
+    raise RefusedError("the statement is not in the body of a loop")
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function's body without those of functions and classes nested in it."""
+    todo: list[ast.AST] = list(getattr(function, "body", ()))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            todo.extend(ast.iter_child_nodes(node))

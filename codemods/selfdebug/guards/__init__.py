@@ -1,0 +1,1 @@
+"""The guards: one module, one guard, and the file name is its id."""

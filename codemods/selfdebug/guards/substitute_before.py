@@ -1,0 +1,94 @@
+"""Guard: `if x is None: x = D` before the statement."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from codemods.selfdebug.base import (
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
+from codemods.selfdebug.conditions import Ahead, ahead, condition_for
+from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.edits import assignment, conditional, line, replace_statement, with_name
+from codemods.selfdebug.purity import names_in
+from codemods.selfdebug.runs import surely_bound_before
+from codemods.selfdebug.scopes import bound_by
+from codemods.selfdebug.sites import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemods.selfdebug.sites import Rewrite, Site
+
+
+class SubstituteBefore(Guard):
+    """Gives the receiver the default before the statement where the condition does not hold.
+
+    A local name keeps the default from there on; a call gets a name; an attribute is not written to, for others see it.
+    """
+
+    family = Family.SUBSTITUTION
+    summary = "give the receiver a default before the statement"
+    default_use = DefaultUse.REQUIRED
+    tests = frozenset({Test.NOT_NONE, Test.TRUTHY, Test.IS_INSTANCE, Test.NON_ZERO})
+    examples = (
+        Example(
+            "def f(tags=None):\n    for tag in «tags»: use(tag)\n",
+            "def f(tags=None):\n    if tags is None:\n        tags = ()\n    for tag in tags: use(tag)\n",
+            Parameters("()"),
+        ),
+        Example(
+            "def f(post):\n    n = len(«post.get('tags')»)\n",
+            "def f(post):\n    tags = post.get('tags')\n    if tags is None:\n        tags = ()\n    n = len(tags)\n",
+            Parameters("()"),
+        ),
+    )
+    refusals = (
+        Refusal("def f(u):\n    return ‹«u.boss».name›\n", "others see", Parameters("''")),
+        Refusal("def f():\n    return ‹«CLIENT».name›\n", "not a local name", Parameters("''")),
+        Refusal("def f(u):\n    if u is None:\n        u = A\n    return ‹«u».name›\n", "already", Parameters("A")),
+    )
+
+    def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
+        """See the base class."""
+        condition = condition_for(site, parameters)
+        before = ahead(site, condition)
+        default = default_for(site, parameters)
+        name = before.name or _local_name(site)
+
+        def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
+            given = line(cst.Assign([cst.AssignTarget(cst.Name(name))], default))
+            guard = conditional(before.negative, [given])
+            return [*_hoisted(before), guard, with_name(statement, condition.subject, before.name)]
+
+        return replace_statement(site, make)
+
+
+def _hoisted(before: Ahead) -> list[cst.BaseStatement]:
+    return [assignment(before.name, bare(before.condition.subject))] if before.name else []
+
+
+def _local_name(site: Site) -> str:
+    receiver = site.receiver
+    if not isinstance(receiver, cst.Name):
+        raise RefusedError("others see what is written to an attribute or item")
+    function = site.function
+    if function is None:
+        raise RefusedError("not a local name of a function")
+    declared = {
+        name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
+    }
+    local = bound_by([function.args, *function.body]) - declared
+    if not names_in(receiver) <= local or receiver.value not in surely_bound_before(site.statement):
+        raise RefusedError("not a local name of the function that surely has a value here")
+    return receiver.value

@@ -1,0 +1,219 @@
+"""The stretch of a file that one edit may touch, cut out of its surroundings and parsed with libcst.
+
+A unit is a run of whole lines: the statements that share a logical line, the header of a compound statement or clause
+(its body replaced by `pass`, so that size and oddities of the body do not matter), or a whole compound statement. What
+libcst needs around it (`if 1:` for the indentation, `try:` before an `except`) is put before it and taken off again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range
+from codemods.selfdebug.spans import Span, from_code_range
+
+if TYPE_CHECKING:
+    from codemods.selfdebug.source import Source
+
+# libcst's parser recurses on the machine's stack and cannot be stopped once it overflows (measured: 3,000 levels).
+MAX_DEPTH = 150
+MAX_LENGTH = 300_000
+
+
+@dataclass(eq=False)
+class Unit:
+    """`text[start:end]` of the source with `prefix` and `suffix` around it, and its concrete syntax tree.
+
+    `levels` leads to its first statement, `count` is the number of sibling statements in it.
+    """
+
+    source: Source
+    start: int
+    end: int
+    levels: tuple[Level, ...]
+    count: int
+    prefix: str = ""
+    suffix: str = ""
+    module: cst.Module = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.end - self.start > MAX_LENGTH:
+            raise RefusedError("the statement is too long to be rewritten")
+        _refuse_deep(self.levels[-1].siblings[self.levels[-1].index :][: self.count])
+        text = self.prefix + self.source.text[self.start : self.end] + self.suffix
+        module = cst.parse_module(text)
+        if module.code != text:
+            raise RefusedError("libcst would not reproduce this statement exactly")
+        newline = self.source.newline(self.first_line)
+        self.module = _with_indent(module, indentation_unit(self.source, self.levels)).with_changes(
+            default_newline=newline
+        )
+
+    @cached_property
+    def first_line(self) -> int:
+        """The 1-based line of the file on which the unit starts."""
+        return self.source.text.count("\n", 0, self.start) + 1
+
+    @cached_property
+    def positions(self) -> dict[cst.CSTNode, Span]:
+        """Where each node of the unit lies in the file (parentheses around a node excluded)."""
+        wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
+        shift = self.first_line - 1 - self.prefix.count("\n")
+        found = wrapper.resolve(PositionProvider)
+        return {
+            node: from_code_range(where).shifted(shift) for node, where in found.items() if isinstance(where, CodeRange)
+        }
+
+    @cached_property
+    def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
+        """The parent of each node."""
+        parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        todo: list[cst.CSTNode] = [self.module]
+        while todo:
+            node = todo.pop()
+            for child in node.children:
+                parents[child] = node
+                todo.append(child)
+        return parents
+
+    def text_of(self, module: cst.Module) -> str:
+        """The text that stands for the unit after `module` has taken the place of the old tree."""
+        code = module.code
+        if not code.startswith(self.prefix) or not code.endswith(self.suffix):
+            raise RefusedError("the rewrite would change the lines around the statement")
+        return code[len(self.prefix) : len(code) - len(self.suffix)]
+
+
+def line_unit(source: Source, statement: Statement, *, whole: bool, count: int = 1) -> Unit:
+    """The unit for a target inside `statement`: its lines, or those of the statement whose one-line suite holds it.
+
+    `whole` asks for a compound statement with its body; otherwise its header is enough. `count` asks for that many
+    statements of the block, from `statement` on.
+    """
+    node = statement.node
+    if not whole and any(hasattr(node, block) for block in BLOCKS) and not isinstance(node, ast.Try):
+        return header_unit(source, statement)
+    first, last = _run(statement, count)
+    run = statement.levels[-1].siblings
+    line = line_range(run[first])[0]
+    column = source.extent(run[first]).start_column
+    is_clause = isinstance(node, ast.ExceptHandler | ast.match_case) or is_elif(source, statement)
+    if is_clause or source.lines[line - 1][:column].strip(" \t\f"):
+        if statement.parent is None:
+            raise RefusedError("the statement does not start its own line")
+        return line_unit(source, statement.parent, whole=True)
+    prefix = _wrapper(source, line)
+    end = source.starts[line_range(run[last])[1]]
+    return Unit(source, source.starts[line - 1], end, statement.beside(first).levels, last - first + 1, prefix)
+
+
+def header_unit(source: Source, statement: Statement) -> Unit:
+    """The header of a compound statement or clause, its body replaced by `pass`."""
+    node = statement.node
+    line = line_range(node)[0]
+    indent, newline = source.indentation_of(line), source.newline(line)
+    prefix = _wrapper(source, line)
+    if isinstance(node, ast.ExceptHandler):
+        prefix += f"{indent}try:{newline}{indent} pass{newline}"
+    elif isinstance(node, ast.match_case):
+        prefix = f"match 1:{newline}"
+    elif is_elif(source, statement):
+        prefix += f"{indent}if 1:{newline}{indent} pass{newline}"
+    elif source.lines[line - 1][: source.extent(node).start_column].strip(" \t\f"):
+        raise RefusedError("the statement does not start its own line")
+    end, suffix = _body_start(source, node)
+    suffix += ("case _: pass" if isinstance(node, ast.Match) else "pass") + newline
+    return Unit(source, source.starts[line - 1], end, statement.levels, 1, prefix, suffix)
+
+
+def is_elif(source: Source, statement: Statement) -> bool:
+    """Whether the statement is an `elif`, which the ast shows as an `if` in the `else` of another."""
+    node, level = statement.node, statement.levels[-1]
+    if not (isinstance(node, ast.If) and isinstance(level.owner, ast.If) and level.block == "orelse"):
+        return False
+    return source.text.startswith("elif", source.offset(node.lineno, source.extent(node).start_column))
+
+
+def indentation_unit(source: Source, levels: Sequence[Level]) -> str:
+    """By how much the file indents a block here: as the innermost block around, else as its first indented block."""
+    for level in reversed(levels):
+        unit = _block_indent(source, level.owner)
+        if unit:
+            return unit
+    return next((unit for node in ast.walk(source.tree) if (unit := _block_indent(source, node))), "    ")
+
+
+def _block_indent(source: Source, owner: ast.AST) -> str | None:
+    body = getattr(owner, "body", None)
+    if not isinstance(owner, ast.stmt | ast.ExceptHandler) or not isinstance(body, list):
+        return None
+    outer, inner = source.indentation_of(owner.lineno), source.indentation_of(line_range(body[0])[0])
+    return inner.removeprefix(outer) if inner.startswith(outer) and inner != outer else None
+
+
+def _run(statement: Statement, count: int) -> tuple[int, int]:
+    """The first and last index of the siblings that share physical lines with `count` statements."""
+    level = statement.levels[-1]
+    siblings = level.siblings
+    first, last = level.index, level.index + count - 1
+    while first and line_range(siblings[first - 1])[1] == line_range(siblings[first])[0]:
+        first -= 1
+    while last + 1 < len(siblings) and line_range(siblings[last + 1])[0] == line_range(siblings[last])[1]:
+        last += 1
+    return first, last
+
+
+def _wrapper(source: Source, line: int) -> str:
+    return f"if 1:{source.newline(line)}" if source.indentation_of(line) else ""
+
+
+def _body_start(source: Source, node: ast.AST) -> tuple[int, str]:
+    """Where the body of a compound statement starts, and the indentation that `pass` needs there."""
+    body = node.cases if isinstance(node, ast.Match) else node.body  # type: ignore[attr-defined]  # compound
+    line = line_range(body[0])[0]
+    column = source.extent(body[0]).start_column
+    indent = source.indentation_of(line)
+    is_own_line = isinstance(node, ast.Match) or len(indent) == column or not column
+    return (source.starts[line - 1], indent) if is_own_line else (source.offset(line, column), "")
+
+
+def _refuse_deep(nodes: Sequence[ast.AST]) -> None:
+    level: list[ast.AST] = list(nodes)
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    raise RefusedError("the statement is nested too deeply to be rewritten")
+
+
+class _ExplicitIndent(cst.CSTTransformer):
+    """Writes the indentation that libcst took for the default into each block, so that the default can be changed."""
+
+    def __init__(self, indent: str) -> None:
+        super().__init__()
+        self.indent = indent
+
+    def leave_IndentedBlock(  # noqa: N802 - the visitor's name for the node
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
+        return updated_node.with_changes(indent=self.indent) if original_node.indent is None else updated_node
+
+    def leave_Match(  # noqa: N802 - the visitor's name for the node
+        self, original_node: cst.Match, updated_node: cst.Match
+    ) -> cst.Match:
+        return updated_node.with_changes(indent=self.indent) if original_node.indent is None else updated_node
+
+
+def _with_indent(module: cst.Module, indent: str) -> cst.Module:
+    if module.default_indent == indent:
+        return module
+    changed = module.visit(_ExplicitIndent(module.default_indent))
+    return changed.with_changes(default_indent=indent)
