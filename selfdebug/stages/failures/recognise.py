@@ -76,4 +76,6 @@ def _failure_worth(failure: Failure) -> int:
     named = sum(frame.function is not None for frame in failure.frames[:20])
     if not failure.exception.type:
         return -5
-    return (10 if failure.frames else 2) + named + bool(failure.node_id) + sum(map(_failure_worth, failure.group))
+    clean = not any(sign in failure.exception.message for sign in ("&#", "&quot;", "&lt;", "&gt;"))
+    own = (10 if failure.frames else 2) + named + bool(failure.node_id) + clean
+    return own + sum(map(_failure_worth, failure.group))

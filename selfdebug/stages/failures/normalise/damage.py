@@ -23,6 +23,9 @@ def suspected(lines: list[str]) -> Iterator[Repair]:
         yield _html_undone
     if _is_doubled(lines):
         yield _doubling_undone
+    margin = _margin(lines)
+    if margin:
+        yield partial(_dedented, margin=margin)
     for width in _wrap_widths(lines):
         yield partial(_wrap_undone, width=width)
     if any(map(_is_broken, lines)):
@@ -50,6 +53,16 @@ def _doubling_undone(lines: Iterable[str]) -> Iterator[str]:
         if not is_blank or was_blank:
             yield line
         was_blank = is_blank and not was_blank
+
+
+def _margin(lines: list[str]) -> str:
+    """The blanks in front of an indented rule, as quoting a whole report leaves them."""
+    rule = next((line for line in lines if line.startswith((" ", "\t")) and "===== " in line), "")
+    return rule[: len(rule) - len(rule.lstrip())] if rule.lstrip().startswith("=====") else ""
+
+
+def _dedented(lines: Iterable[str], margin: str) -> Iterator[str]:
+    return (line.removeprefix(margin) for line in lines)
 
 
 def _wrap_widths(lines: list[str]) -> list[int]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 
 MAX_DEPTH = 4
+MAX_RECORD = 200_000
+_TEXT_KEYS = ("log", "message", "msg", "line", "text", "MESSAGE", "textPayload", "event", "body")
 _MARKS = ("Traceback (most recent call last)", 'File \\"', 'File \\\\"', "= FAILURES =", "= ERRORS =", 'File "', ".py:")
 _RECORD = re.compile(r"\s*(?:[{\[\"]|b?['\"]|\S+=\")")
 _BREAK = re.compile(r"\\+n")
@@ -17,10 +19,29 @@ _ESCAPE = re.compile(r"\\(?:u001b|x1b|([ntr\"'\\/]))")
 
 def unfolded(line: str) -> Iterator[str]:
     """The line, or the lines that are spelled out in its strings."""
+    if line.startswith('{"') and line.rstrip().endswith("}") and len(line) < MAX_RECORD:
+        text = _record_text(line)
+        if text is not None:
+            yield from text.rstrip("\r\n").split("\n")
+            return
     if "\\n" not in line or not _holds_log(line):
         yield line
         return
     yield from _unfolded(line, 0)
+
+
+def _record_text(line: str) -> str | None:
+    """The text of a log record of one line, as container runtimes and structured loggers write them."""
+    try:
+        record = json.loads(line, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    texts = [value for value in record.values() if isinstance(value, str)]
+    if any("\n" in text.rstrip("\n") or "\\n" in text for text in texts):
+        return None
+    return next((record[key] for key in _TEXT_KEYS if isinstance(record.get(key), str)), None)
 
 
 def _holds_log(line: str) -> bool:

@@ -47,10 +47,10 @@ def _decoded(file: BinaryIO) -> Iterator[str]:
 
 
 def _detected(block: bytes) -> tuple[str, int]:
-    for mark, name in _MARKS:
-        if block.startswith(mark):
-            return name, len(mark)
     sample = block[:4096]
+    for mark, name in _MARKS:
+        if block.startswith(mark) and (name == "utf-8" or sample.count(0) * 10 > len(sample)):
+            return name, len(mark)
     if len(sample) >= 8:
         half = len(sample) // 2
         if sample[1::2].count(0) > half * 0.6:

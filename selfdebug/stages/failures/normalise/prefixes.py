@@ -18,8 +18,8 @@ MAX_PREFIX = 300
 _HEADER = "Traceback (most recent call last)"
 _TAIL_OF_HEADER = re.compile(r"(?:(?:\+ )?Exception Group |[\w.]+ {3,})$")
 _BOX = re.compile(r"(?: {2})?[+╭┌][-─━ ]*$")
-_RULE = re.compile(r"(?:^|(?<=[\s|>\]:+]))(?:={5,}|_{5,})")
-_NOT_A_PREFIX = re.compile(r"[E>] {2,}|\d{3} $|\s*(?:[|+]\s*)*$|>>> |.*[\"'(]$")
+_RULE = re.compile(r"(?:^|(?<=[\s|\]:+]))(?:={5,}|_{5,})")
+_NOT_A_PREFIX = re.compile(r"[E>] {2,}|\d{3} $|\s*(?:[|+]\s*)*$|>>> |.*[\"'(>]$")
 _TIMES = re.compile(
     r"\d{4}[-/]\d\d[-/]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
     r"|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+|\b\d{6,}\b"
@@ -46,7 +46,8 @@ class _Shape:
     def stream(self, prefix: str) -> str:
         """The prefix without its times: the name of the writer."""
         text = _LEVEL.sub("", _TIMES.sub("", prefix)).rstrip(" +\t")
-        return _NUMBER.sub("", text) if not _NAMED_NUMBER.search(text) else _bare_numbers(text)
+        text = _bare_numbers(text) if _NAMED_NUMBER.search(text) else _NUMBER.sub("", text)
+        return " ".join(text.split())
 
 
 _NAMED_NUMBER = re.compile(r"[A-Za-z#\]\[][-_./\[]?\d")
