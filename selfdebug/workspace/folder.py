@@ -217,10 +217,11 @@ class Folder:
         yield
 
     def dress(self, name: str, mode: int, mtime_ns: int) -> None:
-        """Give a file mode and time."""
+        """Give a file mode and time, where it is ours to do so."""
         announce("dress", name)
-        os.chmod(name, mode, dir_fd=self._fd)
-        os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=self._fd, follow_symlinks=False)
+        with contextlib.suppress(PermissionError):
+            os.chmod(name, mode, dir_fd=self._fd)
+            os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=self._fd, follow_symlinks=False)
 
     def append(self, name: str, data: bytes) -> None:
         """Add to the end of a file, made where it is absent, and sync it; a torn last line is closed first."""

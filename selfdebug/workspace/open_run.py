@@ -31,10 +31,9 @@ def end_restored(project: Project, run: RunFolder, status: RunStatus, *, by_reco
         return result
     for conflict in result.conflicts:
         run.note(LeftAlone(conflict.file, conflict.reason))
-    if not result.conflicts:
-        run.let_inodes_go()
-        if run.state.reference is not None:
-            _release(project, run.run_id)
+    run.let_inodes_go()
+    if not result.conflicts and run.state.reference is not None:
+        _release(project, run.run_id)
     run.note(Ended(status.value, time.time(), "", by_recovery))
     return result
 
@@ -167,9 +166,7 @@ class OpenRun:
             if current is None:
                 raise
             check()
-            planned = self._run.state.planned[place.file]
-            copy = self._run.save(self._run.stem_of(saved), data, f"{len(planned)}.new")
-            self._run.note(Planned(place.file, digest(data), copy))
+            self._run.announce_overwriting(saved, current.data, data)
             folder.overwrite(place.name, data, current.traits)
 
     def _changed(self, saved: Saved) -> ChangedMeanwhileError:

@@ -10,7 +10,7 @@ from pathlib import Path
 from selfdebug.errors import InputError
 from selfdebug.workspace.errors import ChangedMeanwhileError
 from selfdebug.workspace.folder import CannotReplaceError, Content, Folder
-from selfdebug.workspace.journal import Planned, Saved
+from selfdebug.workspace.journal import Saved
 from selfdebug.workspace.places import Located, folder_of, locate
 from selfdebug.workspace.records import Conflict, RollBack
 from selfdebug.workspace.repository import GitRefusedError, GitStore
@@ -97,7 +97,12 @@ class Restorer:
         return True
 
     def _redress(self, folder: Folder, located: Located, saved: Saved, current: Content | None) -> bool:
-        if current is None or current.traits.mode == saved.mode:
+        if current is None:
+            return False
+        in_place = any(plan.copy for plan in self.run.state.planned[saved.file])
+        # A new time alone is someone else's doing, unless a write of ours in place was cut before it gave the old one.
+        is_dressed = not in_place or current.mtime_ns == saved.mtime_ns
+        if current.traits.mode == saved.mode and is_dressed:
             return False
         folder.dress(located.name, saved.mode, saved.mtime_ns)
         return True
@@ -111,8 +116,6 @@ class Restorer:
             return current
         # A write in place that was cut leaves the start of the new bytes before the rest of the old ones.
         copies = [(plan.copy, plan.sha) for plan in planned if plan.copy]
-        if copies and saved.copy and saved.sha:
-            copies.append((saved.copy, saved.sha))
         texts = [data for copy, sha in copies if (data := self.run.saved_bytes(copy, sha)) is not None]
         if not any(_is_torn(current.data, new, old) for new in texts for old in texts):
             raise ChangedMeanwhileError(_CHANGED)
@@ -136,8 +139,7 @@ class Restorer:
             folder.replace(located.name, data, traits, temporary, check)
         except CannotReplaceError:
             check()
-            copy = self.run.save(self.run.stem_of(saved), data)
-            self.run.note(Planned(saved.file, digest(data), copy))
+            self.run.announce_overwriting(saved, current.data, data)
             folder.overwrite(located.name, data, traits)
 
     def _saved_bytes(self, saved: Saved) -> bytes:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from selfdebug.errors import UsageError
 from selfdebug.workspace.backups import short_name
 from selfdebug.workspace.folder import Content, Folder
-from selfdebug.workspace.journal import Record, RunState, Saved, encode, fold
+from selfdebug.workspace.journal import Planned, Record, RunState, Saved, encode, fold
 
 RUNS_NAME = "runs"
 _JOURNAL_NAME = "journal.jsonl"
@@ -69,6 +69,17 @@ class RunFolder:
         self._folder.create(copy, data)
         self._folder.sync()
         return copy
+
+    def announce_overwriting(self, saved: Saved, current: bytes, data: bytes) -> None:
+        """Note that bytes are about to be written over others in place, and keep both.
+
+        Should the write be cut, the file holds the start of the one and the rest of the other, which recovery can
+        tell from a change by someone else only if it has both.
+        """
+        for text in (current, data):
+            number = len(self.state.planned.get(saved.file, ()))
+            copy = self.save(self.stem_of(saved), text, f"{number}.part")
+            self.note(Planned(saved.file, digest(text), copy))
 
     def saved_bytes(self, copy: str, sha: str) -> bytes | None:
         """The bytes of a copy, or None where it is gone or not what was saved."""
