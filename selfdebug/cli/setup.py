@@ -21,13 +21,6 @@ from selfdebug.reports.schema import schema as shipped_schema
 from selfdebug.terminal import Paint, Tone, one_line
 
 LIBCST_CONFIG = ".libcst.codemod.yaml"
-LIBCST_CONFIG_TEXT = r"""# Read by `python -m libcst.tool` in this folder and below it.
-# The formatter gets each changed file as a whole; this one changes nothing, so that only the statement differs.
-formatter: ['cat']
-modules: ['codemods', 'libcst.codemod.commands']
-blacklist_patterns: ['.*/(\.git|\.hg|\.tox|\.nox|\.venv|venv|site-packages|node_modules)/.*']
-repo_root: '.'
-"""
 
 
 @click.command()
@@ -42,8 +35,10 @@ def init(root: Path | None, force: bool) -> int:
     if not force and (file.exists() or file.is_symlink()):
         output.write(f"Kept {file}; {_advice(file)}\n")
         return 0
+    from codemods.selfdebug.commands import CONFIG
+
     try:
-        file.write_text(LIBCST_CONFIG_TEXT, encoding="utf-8")
+        file.write_text(CONFIG, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"Cannot write {file}: {error.strerror or error}.") from error
     output.write(f"Wrote {file}; python -m libcst.tool codemod selfdebug.NullGuard --help tells how to go on.\n")

@@ -417,7 +417,7 @@ def test_init_writes_what_libcst_reads(tmp_path: Path) -> None:
         config = _find_and_load_config("libcst.tool")
     finally:
         os.chdir(here)
-    assert config["modules"] == ["libcst.codemod.commands", "codemods"]
+    assert "codemods" in config["modules"]
     source = b"a = 1  \r\n\tb\n\n"
     assert subprocess.run(config["formatter"], input=source, capture_output=True, check=True).stdout == source
 
@@ -440,7 +440,7 @@ def test_init_keeps_an_existing_file(tmp_path: Path, text: str | bytes, advice: 
     assert (done.returncode, file.read_bytes()) == (0, content)
     assert advice in done.stdout.decode()
     assert selfdebug("init", "--force", "--root", str(tmp_path)).returncode == 0
-    assert b"- codemods" in file.read_bytes()
+    assert b"codemods" in file.read_bytes() != content
 
 
 def test_init_cannot_write(tmp_path: Path) -> None:

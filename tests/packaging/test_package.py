@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from codemods.selfdebug.commands import CONFIG
 from selfdebug.demo import PROJECT, lay_out
 from selfdebug.errors import UsageError
 
@@ -52,9 +53,7 @@ def test_ci_is_executable() -> None:
 
 
 def test_this_repository_is_set_up_for_libcst() -> None:
-    from selfdebug.cli.setup import LIBCST_CONFIG_TEXT
-
-    assert (REPOSITORY / ".libcst.codemod.yaml").read_text(encoding="utf-8") == LIBCST_CONFIG_TEXT
+    assert (REPOSITORY / ".libcst.codemod.yaml").read_text(encoding="utf-8") == CONFIG
 
 
 # ---------------------------------------------------------------- the demo project
