@@ -264,13 +264,11 @@ def _verify(unit: ProbeUnit, text: str, probed: bytes) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compile(probed.decode(unit.source.encoding).removeprefix("\ufeff"), "<probed>", "exec", dont_inherit=True)
-            before, after = (
-                ast.parse(unit.enclosing + "".join(unit.lines)),
-                _Unwrapped().visit(ast.parse(unit.enclosing + text)),
-            )
+            trees = [ast.parse(unit.enclosing + lines) for lines in ("".join(unit.lines), text)]
     except SyntaxError as error:
         raise RefusedError(f"the statement does not compile inside a probe: {error}") from error
-    if ast.dump(before) != ast.dump(after):
+    before, after = (ast.dump(_Unwrapped().visit(tree)) for tree in trees)
+    if before != after:
         raise RefusedError("the statement would mean something else inside a probe")
     if remove(probed) != remove(unit.source.data):
         raise RefusedError("the probe could not be taken out again without a trace")
@@ -319,7 +317,7 @@ def _without(source: Source, statement: ast.stmt, node: ast.Try) -> bytes:
     row = node.lineno - unit.first_line
     *body, handler, call, last = unit.lines
     head, caught, end = _TRY.match(body[row]), _CAUGHT.fullmatch(call), _RAISE.fullmatch(last)
-    if not (head and _EXCEPT.fullmatch(handler) and caught and end):
+    if not (head and _EXCEPT.fullmatch(handler) and caught and end) or (head[2] == " ") is (statement is node):
         raise RefusedError(f"the probe at line {node.lineno} was edited since it was put in")
     deletions = [(row, 0, head[0])]
     if statement is node:

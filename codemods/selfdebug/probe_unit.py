@@ -120,7 +120,7 @@ def unit_at(source: Source, line: int) -> ProbeUnit:
         found = unit or found
         owner = siblings[index] if siblings else None
     if found is None:
-        raise TargetNotFoundError(f"no statement at line {line}")
+        raise TargetNotFoundError(f"no statement that has its lines for itself at line {line}")
     return found
 
 

@@ -140,8 +140,6 @@ def _stored(target: cst.CSTNode) -> list[cst.CSTNode]:
             return _evaluated(target.value, target.slice)
         case cst.Tuple() | cst.List():
             return [part for element in target.elements for part in _stored(element.value)]
-        case cst.StarredElement():
-            return _stored(target.value)
     return []
 
 

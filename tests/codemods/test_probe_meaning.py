@@ -69,8 +69,11 @@ def _without_addresses(text: str) -> str:
     return re.sub(r"0x[0-9a-f]+", "0x", text)
 
 
-@pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["lf", "crlf"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "newline"),
+    [(name, b"\n") for name in PROGRAMS]
+    + [(name, b"\r\n") for name in ("continuation", "long string", "docstring", "try", "slots", "format in field")],
+)
 def test_a_probe_changes_nothing(name: str, newline: bytes) -> None:
     source = (PRELUDE + PROGRAMS[name]).encode().replace(b"\n", newline)
     expected = run(source)
