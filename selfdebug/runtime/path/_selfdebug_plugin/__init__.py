@@ -13,7 +13,6 @@ SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from .journal import Journal
@@ -38,11 +37,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if not records:
         return
     journal = Journal(records)
+    finder = recorder = None
     if os.environ.get(SOURCES):
         finder = MemoryFinder.from_index(os.environ[SOURCES], journal)
-        sys.meta_path.insert(0, finder)
-    recorder = None
+        finder.stay_first()
     if os.environ.get(PROBES):
         recorder = Recorder(journal)
         recorder.install()
-    pluginmanager.register(Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder), "selfdebug-reporter")
+    pluginmanager.register(Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder, finder), "selfdebug-reporter")

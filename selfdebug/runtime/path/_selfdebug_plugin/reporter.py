@@ -11,6 +11,7 @@ import pytest
 
 from .journal import Journal
 from .probes import Recorder
+from .sources import MemoryFinder
 from .tracebacks import Project, describe_failure
 
 MAX_TEXT = 2_000
@@ -34,10 +35,11 @@ _SIDE_EFFECTS = {
 class Reporter:
     """Writes to the journal what pytest tells; with xdist, workers tell of failures and the controller of outcomes."""
 
-    def __init__(self, journal: Journal, root: str, recorder: Recorder | None) -> None:
+    def __init__(self, journal: Journal, root: str, recorder: Recorder | None, finder: MemoryFinder | None) -> None:
         self._journal = journal
         self._project = Project(root)
         self._recorder = recorder
+        self._finder = finder
         self._pid = os.getpid()
         self._is_worker = False
         self._is_controller = False
@@ -101,11 +103,9 @@ class Reporter:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:
         """A file or folder that could not be collected."""
-        if self._recorder is not None:
-            self._recorder.begin(str(collector.nodeid))
+        self._begin(str(collector.nodeid))
         outcome = yield
-        if self._recorder is not None:
-            self._recorder.begin(None)
+        self._begin(None)
         if outcome.excinfo is not None:  # SystemExit, which ends the session
             self._leaving = id(outcome.excinfo[1])
             self._write_failure(str(collector.nodeid), "collect", outcome.excinfo[1])
@@ -121,11 +121,9 @@ class Reporter:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, None]:
         """Recorded values belong to the running test."""
-        if self._recorder is not None:
-            self._recorder.begin(str(item.nodeid))
+        self._begin(str(item.nodeid))
         yield
-        if self._recorder is not None:
-            self._recorder.begin(None)
+        self._begin(None)
 
     def pytest_runtest_logstart(self, nodeid: Any) -> None:
         """So that it is known which test was running when the process ended."""
@@ -165,6 +163,12 @@ class Reporter:
             self._write_test(str(nodeid))
 
     # ------------------------------------------------------------ records
+
+    def _begin(self, node_id: str | None) -> None:
+        if self._finder is not None:
+            self._finder.stay_first()
+        if self._recorder is not None:
+            self._recorder.begin(node_id)
 
     def _write_test(self, node_id: str) -> None:
         phases = self._phases.pop(node_id, None)

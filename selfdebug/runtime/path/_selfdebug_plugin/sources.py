@@ -44,6 +44,11 @@ class MemoryFinder(MetaPathFinder):
                 sources[os.path.realpath(path)] = content.read()
         return cls(sources, journal)
 
+    def stay_first(self) -> None:
+        """Go before all other finders; called now and then, since projects put theirs in front too."""
+        if not sys.meta_path or sys.meta_path[0] is not self:
+            sys.meta_path[:] = [self, *(finder for finder in sys.meta_path if finder is not self)]
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
