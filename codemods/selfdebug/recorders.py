@@ -12,7 +12,9 @@ import reprlib
 import sys
 import threading
 
-SECRET = re.compile(r"passw|secret|token|api_?key|credential|private_?key|authori[sz]ation|cookie", re.IGNORECASE)
+SECRET = r"(?:passw|secret|token|api_?key|credential|private_?key|authori[sz]ation|cookie)"
+SECRET_NAME = re.compile(SECRET, re.IGNORECASE)
+SECRET_ITEM = re.compile(rf"""(['"][^'"]*{SECRET}[^'"]*['"]: )(?:'[^']*'|"[^"]*"|[^,}}]+)""", re.IGNORECASE)
 MOST_NAMES = 40
 MOST_CHARACTERS = 200
 
@@ -58,13 +60,13 @@ class Recorder:
 
     def show(self, value: object, name: str, is_message: bool = False) -> str:
         """The repr of a value (of an exception its message) on one line and in bounds, whatever its methods do."""
-        if SECRET.search(name):
+        if SECRET_NAME.search(name):
             return "<redacted>"
         try:
             text = str(value) if is_message else self.shorten.repr(value)
         except Exception as error:  # noqa: BLE001  # a __repr__ of the program may raise anything
             text = f"<{type(value).__name__}: its text raises {type(error).__name__}>"
-        text = text.replace("\r", "\\r").replace("\n", "\\n")
+        text = SECRET_ITEM.sub(r"\1<redacted>", text).replace("\r", "\\r").replace("\n", "\\n")
         return text if len(text) <= 2 * MOST_CHARACTERS else text[: 2 * MOST_CHARACTERS] + "..."
 
 
