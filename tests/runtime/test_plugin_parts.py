@@ -1,0 +1,190 @@
+"""Parts of the plugin by themselves, in this process: redaction, guarded calls, snapshots, the journal."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from _selfdebug_plugin.guarded import guarded
+from _selfdebug_plugin.journal import Journal
+from _selfdebug_plugin.redaction import LONGEST, is_secret_name, redact
+from _selfdebug_plugin.values import outline, render, snapshot
+from hypothesis import given
+from hypothesis import strategies as st
+
+from selfdebug.runtime import PLUGIN_FOLDER
+
+SECRETS = [
+    "password='hunter2'",
+    'api_key = "hunter2"',
+    "'auth_token': 'hunter2'",
+    "secret=b'hunter2'",
+    "--token=hunter2",
+    "PGPASSWORD=hunter2",
+    "https://ann:hunter2@example.org/x",
+    "Authorization: Bearer hunter2hunter2",
+    "ghp_hunter2hunter2hunter2hunter2hunter2",
+    "github_pat_hunter2hunter2hunter2hunter2",
+    "xoxb-hunter2-hunter2",
+    "glpat-hunter2hunter2hunter2",
+    "sk-proj-hunter2hunter2hunter2",
+    "eyJhunter2.eyJhunter2.hunter2",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2",
+]
+HARMLESS = ["", "x = 1", "the passenger", "key", "https://example.org/a:b", "password=None", "sk-1", "a@b.c", "tok"]
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_secrets_are_found_by_name_and_by_shape(text: str) -> None:
+    clean, hidden = redact(f"before {text} after")
+    assert hidden
+    assert "hunter2" not in clean
+    assert clean.startswith("before ")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_stays(text: str) -> None:
+    assert redact(text) == (text, False)
+
+
+def test_names_of_secrets() -> None:
+    assert all(map(is_secret_name, ["password", "DB_PASSWORD", "apiKey", "csrf_token", "AWS_SECRET", "session_id"]))
+    assert not any(map(is_secret_name, ["name", "key", "passenger", "x" * 1000, ""]))
+
+
+@given(st.text(st.sampled_from("password=:'\" \\eyJ.-BEGIN/@"), max_size=300), st.integers(1, 60))
+def test_redaction_is_quick_whatever_the_text(text: str, times: int) -> None:
+    started = time.perf_counter()
+    clean, _ = redact(text * times)
+    assert time.perf_counter() - started < 2.0
+    assert len(clean) <= 10 * LONGEST
+
+
+def endless() -> str:
+    while True:
+        pass
+
+
+def test_an_endless_call_is_left_in_any_thread() -> None:
+    answers: list[str] = []
+    worker = threading.Thread(target=lambda: answers.append(guarded(endless, "left", seconds=0.1)))
+    worker.start()
+    worker.join(10)
+    assert answers == ["left"]
+    assert guarded(endless, "left", seconds=0.1) == "left"
+    assert guarded(lambda: time.sleep(20), None, seconds=0.1) is None
+    assert guarded(lambda: "done", "left") == "done"
+
+
+def test_timers_and_trace_functions_of_the_program_are_put_back() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _frame: rung.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        assert guarded(endless, "left", seconds=0.1) == "left"
+        time.sleep(0.5)
+        assert rung == [signal.SIGALRM]
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    trace = sys.gettrace()
+    worker = threading.Thread(target=guarded, args=(lambda: None, None))
+    worker.start()
+    worker.join(10)
+    assert sys.gettrace() is trace
+
+
+def test_an_interruption_of_the_user_is_passed_on() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        guarded(interrupted, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "None"),
+        (True, "True"),
+        (1.5, "1.5"),
+        ("it's", '"it\'s"'),
+        (b"\x00", "b'\\x00'"),
+        ((1,), "(1,)"),
+        ((), "()"),
+        ({1}, "{1}"),
+        (set(), "set()"),
+        (frozenset({1}), "frozenset({1})"),
+        ({"a": [None]}, "{'a': [None]}"),
+        (10**40, str(10**40)),
+        ([["x" * 300] * 9], "..."),
+        (len, "<built-in function len>"),
+        (ValueError, "<class 'ValueError'>"),
+    ],
+)
+def test_reprs_are_those_of_python(value: object, expected: str) -> None:
+    text, truncated, redacted = render(value)
+    assert text == expected or (truncated and text.endswith(expected))
+    assert not redacted
+    assert len(text) <= 400
+
+
+def test_addresses_are_left_out_so_that_two_runs_agree() -> None:
+    assert " at 0x" not in render(test_names_of_secrets)[0]
+
+
+def test_a_container_that_changes_while_it_is_read_is_no_problem() -> None:
+    class Growing(dict[str, int]):
+        def __repr__(self) -> str:
+            raise RuntimeError("dictionary changed size during iteration")
+
+    assert snapshot(Growing())["repr"].endswith("Growing without repr>")
+    assert snapshot([Growing()])["truncated"]
+
+
+def test_an_outline_calls_no_code_and_keeps_small_values() -> None:
+    class Loud:
+        def __repr__(self) -> str:
+            raise AssertionError
+
+    assert outline(None)["is_none"]
+    assert outline(7)["repr"] == "7"
+    assert outline("seven") == {**snapshot("seven"), "repr": "<str>", "truncated": True}
+    assert outline(Loud())["type"].endswith("Loud")
+
+
+def test_the_journal_keeps_what_it_could_not_write(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "later" / "records"))
+    journal.append("first", text="ü\ud800")
+    (tmp_path / "later").mkdir()
+    journal.append("second", number=2)
+    lines = (tmp_path / "later" / f"records.{os.getpid()}").read_text("ascii").splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["first", "second"]
+    assert json.loads(lines[0])["text"] == "ü\ud800"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the device stands for a full disk")
+def test_a_full_disk_does_not_reach_the_tests(tmp_path: Path) -> None:
+    (tmp_path / f"records.{os.getpid()}").symlink_to("/dev/full")
+    journal = Journal(str(tmp_path / "records"))
+    journal.append("first")
+    journal.append("second")
+    assert list(tmp_path.iterdir()) == [tmp_path / f"records.{os.getpid()}"]
+
+
+def test_the_plugin_needs_nothing_and_runs_on_the_oldest_python() -> None:
+    allowed = set(sys.stdlib_module_names) | {"pytest", "_pytest"}
+    assert [path.name for path in PLUGIN_FOLDER.iterdir() if path.name != "__pycache__"] == ["_selfdebug_plugin"]
+    for path in PLUGIN_FOLDER.rglob("*.py"):
+        tree = ast.parse(path.read_bytes(), feature_version=(3, 8))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                assert {name.name.partition(".")[0] for name in node.names} <= allowed, path
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                assert str(node.module).partition(".")[0] in allowed, path

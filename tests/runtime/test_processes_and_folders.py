@@ -1,0 +1,152 @@
+"""Processes and temporary folders by themselves: bounds of the output, what a killed run left, odd permissions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import write_files
+from hypothesis import given
+from hypothesis import strategies as st
+
+from selfdebug.errors import EnvironmentUnusableError
+from selfdebug.pytest_process import Interpreter, folders, last_telling_lines, run_pytest
+from selfdebug.pytest_process.child import BoundedOutput, Launch, run_child
+from selfdebug.pytest_process.descendants import end_all, living
+from selfdebug.pytest_process.project import ProjectFiles
+from selfdebug.pytest_process.records import read_records
+
+
+@given(st.lists(st.binary(max_size=50)), st.integers(0, 20), st.integers(1, 20))
+def test_bounded_output_keeps_both_ends(chunks: list[bytes], head: int, tail: int) -> None:
+    output = BoundedOutput(head, tail)
+    for chunk in chunks:
+        output.add(chunk)
+    whole = b"".join(chunks)
+    kept = output.text()
+    if not output.is_cut:
+        assert kept == whole.decode("utf-8", "replace")
+    else:
+        assert kept.startswith(whole[:head].decode("utf-8", "replace")[: max(head - 4, 0)])
+        assert "bytes left out" in kept
+        assert len(kept) <= head + 2 * tail + 50
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("", ""),
+        ("===== 1 =====\n\n-----\n", ""),
+        ("hello\nworld\n", "hello / world"),
+        ("E   KeyError: 'x'\nlast", "KeyError: 'x'"),
+        ("\x1b[31mERROR: bad\x1b[0m\n  inifile: x", "ERROR: bad"),
+        ("Traceback\nModuleNotFoundError: No module named 'x'\n", "ModuleNotFoundError: No module named 'x'"),
+        ("error " + "x" * 1000, "error " + "x" * 394),
+    ],
+)
+def test_the_telling_lines_of_an_output(output: str, expected: str) -> None:
+    assert last_telling_lines(output) == expected
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentUnusableError, match="cannot be started"):
+        run_child(Launch((str(tmp_path / "nothing"),), tmp_path, {}, "m"), 5.0)
+
+
+def test_a_run_whose_parent_was_killed_is_cleared_away_by_the_next(tmp_path: Path) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    note = tmp_path / "pid"
+    root = write_files(
+        tmp_path / "project",
+        {
+            "test_it.py": f"""
+                import os, time
+                def test_slow():
+                    open({str(note)!r}, "w").write(str(os.getpid()))
+                    time.sleep(60)
+            """
+        },
+    )
+    code = (
+        "import sys; from pathlib import Path; from selfdebug.pytest_process import *; "
+        "run_pytest(Interpreter.find(sys.executable), Path(sys.argv[1]))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code, str(root)], env={**os.environ, "TMPDIR": str(place)})
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (note.exists() and note.read_text()):
+        time.sleep(0.05)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    orphan = int(note.read_text())
+    assert Path(f"/proc/{orphan}").exists()
+    assert len(list(place.iterdir())) == 2
+    (place / "sd-99999999-x").write_text("a file, not one of ours")
+    (place / f"sd-{os.getpid()}-x").mkdir()
+    folders._clear_abandoned(str(place))
+    assert {path.name for path in place.iterdir()} == {"sd-99999999-x", f"sd-{os.getpid()}-x"}
+    assert not Path(f"/proc/{orphan}").exists() or "Z" in Path(f"/proc/{orphan}/stat").read_text()
+
+
+def test_folders_without_permissions_are_removed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "a" / "b" / "file").write_text("x")
+    (root / "link").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside").write_text("kept")
+    (root / "a" / "b").chmod(0)
+    (root / "a").chmod(0o500)
+    folders.remove_tree(root)
+    assert not root.exists()
+    assert (tmp_path / "outside").read_text() == "kept"
+
+
+def test_nothing_to_end_is_fine() -> None:
+    assert end_all(None, "no process carries this", grace=0.1)
+    assert living(None, "no process carries this") == frozenset()
+
+
+def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "records.1").write_bytes(
+        b'{"kind":"collected","count":3}\n\xff\xfe\nnull\n{"kind":"unknown"}\n{"kind":"te'
+    )
+    recorded = read_records(tmp_path / "records", ProjectFiles(tmp_path))
+    assert recorded.collected == 3
+    assert not recorded.is_greeted
+
+
+def test_paths_of_frames_become_files_of_the_project(tmp_path: Path) -> None:
+    write_files(tmp_path, {"root/a.py": "", "root/venv/pyvenv.cfg": "", "root/venv/lib/x.py": "", "outside.py": ""})
+    (tmp_path / "root" / "link.py").symlink_to(tmp_path / "outside.py")
+    (tmp_path / "root" / "loop.py").symlink_to(tmp_path / "root" / "loop.py")
+    files = ProjectFiles(tmp_path / "root")
+    assert files.file(str(tmp_path / "root" / "a.py")) == "a.py"
+    assert files.file(str(tmp_path / "root" / "." / "a.py")) == "a.py"
+    for other in ("venv/lib/x.py", "../outside.py", "link.py", "loop.py"):
+        assert files.file(str(tmp_path / "root" / other)) is None, other
+    assert files.file("<string>") is None
+    assert files.file("a\0b") is None
+
+
+def test_temporary_files_of_tests_go_with_the_run(interpreter: Interpreter, tmp_path: Path) -> None:
+    root = write_files(
+        tmp_path / "project",
+        {
+            "test_it.py": """
+                import socket, tempfile
+                def test_leaves(tmp_path):
+                    assert len(tempfile.gettempdir()) < 60
+                    tempfile.mkdtemp(prefix="left-behind-by-a-test-")
+                    server = socket.socket(socket.AF_UNIX)
+                    server.bind(tempfile.mkdtemp() + "/socket")
+            """
+        },
+    )
+    assert run_pytest(interpreter, root).passed
+    assert not list(Path(tempfile.gettempdir()).glob("left-behind-by-a-test-*"))
