@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from codemods.selfdebug.base import RefusedError
-from codemods.selfdebug.sites import Rewrite, Site
+from codemods.selfdebug.sites import Rewrite, Site, changed_in
+from codemods.selfdebug.units import Unit
 
 Replacement = Callable[[cst.BaseStatement], Sequence[cst.BaseStatement]]
 """Takes a statement on lines of its own and gives the statements that stand for it."""
@@ -103,6 +104,17 @@ def replace_run(
 
 def _is_single(statement: cst.CSTNode) -> bool:
     return not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) == 1
+
+
+def insert_at_unit(unit: Unit, new: Sequence[cst.BaseStatement], *, after: bool = False) -> Rewrite:
+    """The unit with statements before its first statement, or after its last."""
+    module = unit.module
+    if not unit.prefix:
+        body = [*module.body, *new] if after else [*new, *module.body]
+        return Rewrite(unit, module.with_changes(body=body))
+    around = cst.ensure_type(module.body[0], cst.If)
+    block = cst.ensure_type(around.body, cst.IndentedBlock)
+    return changed_in(unit, block, block.with_changes(body=[*block.body, *new] if after else [*new, *block.body]))
 
 
 def leading_lines(statement: cst.BaseStatement) -> Sequence[cst.EmptyLine]:

@@ -76,6 +76,17 @@ def refuse_stored(site: Site, node: cst.BaseExpression) -> None:
         raise RefusedError("the expression is assigned to or deleted, not read")
 
 
+def refuse_discarded(site: Site) -> None:
+    """Raise RefusedError where a default for the receiver would be stored to and forgotten."""
+    refuse_stored(site, site.receiver)
+    if site.expression is site.receiver:
+        return
+    try:
+        refuse_stored(site, site.expression)
+    except RefusedError as error:
+        raise RefusedError("what is stored into a default is discarded") from error
+
+
 def _is_stored(site: Site, element: cst.CSTNode) -> bool:
     tuple_ = site.parent(element)
     owner = site.parent(tuple_)

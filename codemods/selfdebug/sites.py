@@ -105,9 +105,7 @@ class Site:
 
     def replaced(self, old: cst.BaseExpression, new: cst.BaseExpression) -> Rewrite:
         """The unit with `new` in the place of `old`, in the parentheses of `old` or in new ones where needed."""
-        has_own = bool(old.lpar)
-        fitted = new.with_changes(lpar=old.lpar, rpar=old.rpar) if has_own else fit(new, self.parent(old), old)
-        return self.changed(old, fitted)
+        return replaced_in(self.unit, old, new)
 
     def changed_each(self, changes: Mapping[cst.CSTNode, Change]) -> Rewrite:
         """The unit with several nodes changed; each change gets its node with the changes below it made."""
@@ -117,9 +115,21 @@ class Site:
 
     def changed(self, old: cst.CSTNode, new: cst.CSTNode) -> Rewrite:
         """The unit with `new` in the place of `old`, just as it is."""
-        module = self.unit.module.deep_replace(old, new)
-        assert isinstance(module, cst.Module)
-        return Rewrite(self.unit, module)
+        return changed_in(self.unit, old, new)
+
+
+def replaced_in(unit: Unit, old: cst.BaseExpression, new: cst.BaseExpression) -> Rewrite:
+    """The unit with `new` in the place of `old`, in the parentheses of `old` or in new ones where needed."""
+    has_own = bool(old.lpar)
+    fitted = new.with_changes(lpar=old.lpar, rpar=old.rpar) if has_own else fit(new, unit.parents[old], old)
+    return changed_in(unit, old, fitted)
+
+
+def changed_in(unit: Unit, old: cst.CSTNode, new: cst.CSTNode) -> Rewrite:
+    """The unit with `new` in the place of `old`, just as it is."""
+    module = unit.module.deep_replace(old, new)
+    assert isinstance(module, cst.Module)
+    return Rewrite(unit, module)
 
 
 class _Changes(cst.CSTTransformer):
@@ -148,10 +158,10 @@ def locate(source: Source, target: Target, *, whole: bool) -> Site:
 
 
 def _located(source: Source, target: Target, statement: Statement, unit: Unit) -> Site:
-    receiver = _expression_at(unit, target.receiver)
+    receiver = expression_at(unit, target.receiver)
     if receiver is None:
         raise TargetNotFoundError(f"no expression at {_words(target.receiver)}")
-    expression = _expression_at(unit, target.expression) or receiver
+    expression = expression_at(unit, target.expression) or receiver
     if not any(step.child is expression for step in steps(unit.parents, receiver)):
         raise TargetNotFoundError("the dereference does not contain the receiver")
     return Site(source, target, statement, unit, expression, receiver)
@@ -168,7 +178,7 @@ def _words(span: Span) -> str:
     return f"line {span.start_line}, columns {span.start_column} to {span.end_line}:{span.end_column}"
 
 
-def _expression_at(unit: Unit, span: Span) -> cst.BaseExpression | None:
+def expression_at(unit: Unit, span: Span) -> cst.BaseExpression | None:
     """The expression at `span`, with or without the parentheses around it."""
     found = _by_span(unit, [span])
     if found is None:

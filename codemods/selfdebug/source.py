@@ -197,6 +197,10 @@ class Source:
             return Span(first_line, 0, span.end_line, span.end_column)
         return span
 
+    def span(self, node: ast.expr) -> Span:
+        """Where an expression lies, in code points (wrong inside f-strings before Python 3.12, as the ast is)."""
+        return span_from_bytes(self.lines, *_start(node), *_end(node))
+
     def offset(self, line: int, column: int) -> int:
         """The index into `text` of a 1-based line and a code-point column."""
         return self.starts[line - 1] + column

@@ -8,7 +8,7 @@ import libcst as cst
 
 from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
 from codemods.selfdebug.defaults import default_for
-from codemods.selfdebug.extent import refuse_stored
+from codemods.selfdebug.extent import refuse_discarded
 from codemods.selfdebug.precedence import operand_of_or
 from codemods.selfdebug.sites import bare
 
@@ -57,16 +57,7 @@ class OrDefault(Guard):
         parent = site.parent(receiver)
         if isinstance(parent, cst.BooleanOperation) and parent.left is receiver:
             raise RefusedError("the receiver already has an alternative")
-        refuse_stored(site, receiver)
-        if site.expression is not receiver:
-            _refuse_store_into_default(site)
+        refuse_discarded(site)
         default = operand_of_or(default_for(site, parameters))
         left = operand_of_or(bare(receiver))
         return site.replaced(receiver, cst.BooleanOperation(left, cst.Or(), default))
-
-
-def _refuse_store_into_default(site: Site) -> None:
-    try:
-        refuse_stored(site, site.expression)
-    except RefusedError as error:
-        raise RefusedError("what is stored into a default is discarded") from error

@@ -1,0 +1,87 @@
+"""Guard: `import json` below the other imports."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
+from codemods.selfdebug.edits import insert_at_unit
+from codemods.selfdebug.scopes import bound_by
+from codemods.selfdebug.source import Level, Statement
+from codemods.selfdebug.units import line_unit
+
+if TYPE_CHECKING:
+    from codemods.selfdebug.sites import Rewrite, Site
+    from codemods.selfdebug.source import Source
+
+_JSON = Parameters("import json", Test.NO_EXCEPTION)
+
+
+class MissingImport(Guard):
+    """Adds the import given as default after the module's other imports, or below its docstring."""
+
+    family = Family.NAME
+    summary = "import the module that the name stands for"
+    default_use = DefaultUse.REQUIRED
+    tests = frozenset({Test.NO_EXCEPTION})
+    examples = (
+        Example(
+            "import os  # paths\n\nx = ‹«json».dumps›(os)\n",
+            "import os  # paths\nimport json\n\nx = json.dumps(os)\n",
+            _JSON,
+        ),
+        Example("'''Doc.'''\n\nx = ‹«json».dumps›(1)\n", "'''Doc.'''\n\nimport json\nx = json.dumps(1)\n", _JSON),
+    )
+    refusals = (
+        Refusal("import json\nx = ‹«json».dumps›(1)\n", "already", _JSON),
+        Refusal("x = ‹«jsno».dumps›(1)\n", "another name", _JSON),
+        Refusal("x = ‹«f()».dumps›(1)\n", "no name", _JSON),
+        Refusal("x = «a»\n", "no import", Parameters("a = 1", Test.NO_EXCEPTION)),
+        Refusal("x = «a»\n", "no import", Parameters("import", Test.NO_EXCEPTION)),
+        Refusal("x = «a»\n", "no import", Parameters("from __future__ import a", Test.NO_EXCEPTION)),
+        Refusal("x = «a»; import b\n", "nowhere", Parameters("import a", Test.NO_EXCEPTION)),
+    )
+
+    def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
+        """See the base class."""
+        if not isinstance(site.receiver, cst.Name):
+            raise RefusedError("the receiver is no name")
+        name = site.receiver.value
+        new = (parameters.default or "").strip()
+        if name not in bound_by([_import(new)]):
+            raise RefusedError("the import binds another name")
+        if name in bound_by(site.source.tree.body):
+            raise RefusedError("the module binds the name already")
+        place, after = _place(site.source)
+        unit = line_unit(site.source, place, whole=False)
+        if site.source.starts[site.statement.levels[0].node.lineno - 1] < unit.end and after:  # type: ignore[union-attr]
+            raise RefusedError("there is nowhere to put the import before its use")
+        return insert_at_unit(unit, [cst.parse_statement(new)], after=after)
+
+
+def _import(code: str) -> ast.stmt:
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        body = []
+    if len(body) != 1 or not isinstance(body[0], ast.Import | ast.ImportFrom):
+        raise RefusedError("the default is no import")
+    if isinstance(body[0], ast.ImportFrom) and body[0].module == "__future__":
+        raise RefusedError("the default is no import of a name")
+    return body[0]
+
+
+def _place(source: Source) -> tuple[Statement, bool]:
+    """The last of the module's imports (the new one goes after it), else the first statement below its docstring."""
+    body = source.tree.body
+    first = 1 if ast.get_docstring(source.tree, clean=False) is not None else 0
+    last = first - 1
+    for index, node in enumerate(body[first:], first):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            last = index
+    if last >= first:
+        return Statement((Level(source.tree, "body", last),)), True
+    return Statement((Level(source.tree, "body", min(first, len(body) - 1)),)), False
