@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from selfdebug.model import Failure, Frame
-from selfdebug.paths import ProjectPaths, is_test_file, posix
+from selfdebug.paths import ProjectPaths, is_absolute, is_test_file, posix
 from selfdebug.stages.failures.found import Findings, Found, Source
 from selfdebug.stages.failures.node_ids import named_by_frames
 
@@ -17,7 +17,7 @@ def assemble(findings: Findings, paths: ProjectPaths) -> tuple[Failure, ...]:
     guess = paths.guess(_paths(chosen), findings.rootdirs)
     if guess.sentence:
         findings.note(guess.sentence)
-    resolved = [_with_node_id(one, _resolved(one.failure, paths, _bases(one, findings))) for one in chosen]
+    resolved = [_named(one, _resolved(one.failure, paths, _bases(one, findings)), paths) for one in chosen]
     kept = _of_this_project(chosen, resolved)
     if len(kept) < len(resolved):
         findings.note(f"{len(resolved) - len(kept)} tracebacks without a frame in this project were left out.")
@@ -90,10 +90,13 @@ def _resolved_frame(frame: Frame, paths: ProjectPaths, bases: tuple[str, ...]) -
     return replace(frame, file=file, is_test=bool(file) and is_test_file(file or ""))
 
 
-def _with_node_id(found: Found, failure: Failure) -> Failure:
-    if failure.node_id is not None or found.title is None:
-        return failure
-    return replace(failure, node_id=named_by_frames(found.title, failure))
+def _named(found: Found, failure: Failure, paths: ProjectPaths) -> Failure:
+    """With a node id that is relative to the root, or else with the title its runner gave it."""
+    if failure.node_id is None:
+        return replace(failure, node_id=named_by_frames(found.title, failure)) if found.title else failure
+    file, separator, rest = failure.node_id.partition("::")
+    relative = paths.relative(file) if is_absolute(file) else None
+    return replace(failure, node_id=f"{relative}{separator}{rest}") if relative else failure
 
 
 def _once(found: list[Found], failures: list[Failure]) -> Iterator[Failure]:

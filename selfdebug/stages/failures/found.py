@@ -56,7 +56,7 @@ class Stream:
     """The findings of one stream of a log (one container, one process), and whether a test run is going on in it.
 
     A traceback that passing tests or a server print in the middle of a run is no failure when that run goes on to
-    report its own: it is held back until the run ends.
+    report its own: tracebacks are held back until the run ends, or something shows that they are no part of one.
     """
 
     findings: Findings
@@ -74,8 +74,12 @@ class Stream:
         for one in found:
             self._keep(one)
 
-    def start_run(self) -> None:
-        """A runner has begun to report."""
+    def start_run(self, *, claims_earlier: bool = False) -> None:
+        """A runner reports; with `claims_earlier` what was printed before belongs to its run, which has no opening."""
+        if self.in_run:
+            return
+        if not claims_earlier:
+            self.release()
         self.in_run, self.run_found = True, 0
 
     def end_run(self) -> None:
@@ -85,18 +89,26 @@ class Stream:
 
     def abandon_run(self) -> None:
         """The log ends in the middle of a run: what was printed is all there is, unless the runner reported some."""
+        if self.in_run and self.run_found:
+            self.held.clear()
         self.in_run = False
+        self.release()
+
+    def release(self) -> None:
+        """What was held back is no part of a run."""
         held, self.held = self.held, []
-        if not self.run_found:
-            self.add_all(held)
+        for one in held:
+            self._record(one)
 
     def _keep(self, found: Found) -> None:
-        if self.in_run and found.source in (Source.TRACEBACK, Source.IGNORED):
-            if len(self.held) < MAX_FOUND:
-                self.held.append(found)
-            return
-        self.run_found += 1
+        if found.source not in (Source.TRACEBACK, Source.IGNORED):
+            self.run_found += 1
+            self._record(found)
+        elif len(self.held) < MAX_FOUND:
+            self.held.append(found)
+
+    def _record(self, found: Found) -> None:
         if len(self.findings.found) >= MAX_FOUND:
             self.findings.left_out += 1
-            return
-        self.findings.found.append(found)
+        else:
+            self.findings.found.append(found)

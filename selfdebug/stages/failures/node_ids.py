@@ -22,6 +22,8 @@ def named_by_frames(title: str, failure: Failure) -> str:
     function = title.partition("[")[0].replace("::", ".").rpartition(".")[2]
     for frame in failure.frames:
         if frame.file and frame.is_test and frame.function == function:
+            if title.startswith(frame.file.removesuffix(".py").replace("/", ".") + "."):
+                return title
             head, bracket, tail = title.partition("[")
             return f"{frame.file}::{head.replace('.', '::')}{bracket}{tail}"
     return title

@@ -14,8 +14,8 @@ class _StreamReader:
     """The forms of one stream, at most one of them busy."""
 
     def __init__(self, findings: Findings, name: str) -> None:
-        stream = Stream(findings, name=name)
-        self._forms: list[Form] = [form(stream) for form in form_types()]
+        self._stream = Stream(findings, name=name)
+        self._forms: list[Form] = [form(self._stream) for form in form_types()]
         self._busy: Form | None = None
 
     def feed(self, line: str) -> None:
@@ -29,6 +29,7 @@ class _StreamReader:
     def close(self) -> None:
         for form in reversed(self._forms):
             form.close()
+        self._stream.abandon_run()
 
 
 def recognise(lines: Iterable[Line]) -> Findings:

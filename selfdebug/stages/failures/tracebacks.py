@@ -141,11 +141,11 @@ class _Chain:
         return bool(self.part.frames) and not flush and indent > self.header
 
     def _message(self, line: str) -> bool:
+        if line.strip() == '"""':
+            return True
         if grammar.frame_of(line):
             return False
         if len(self.part.message) > MAX_MESSAGE_LINES:
-            return True
-        if self.part.type.endswith("RemoteTraceback") and line.strip() == '"""':
             return True
         if self.bounded or grammar.indentation(line) > self.header:
             self.part.message.append(line[self.header :].rstrip())
@@ -154,7 +154,6 @@ class _Chain:
 
     def _after(self, line: str) -> bool:
         if line.strip() == '"""':
-            self.state = "after"
             return True
         if self.bounded and not grammar.frame_of(line):
             if len(self.part.message) <= MAX_MESSAGE_LINES:

@@ -55,13 +55,13 @@ class DoctestReport:
         self._is_open = False
         if example is None or not (text or reader):
             return
-        name = example.function or ""
+        node_id = f"{example.path}::{example.function or ''}"
         failure = reader.failure() if reader else None
         if failure is None:
             failure = Failure(None, When.CALL, grammar.exception_of("DocTestFailure", "\n".join(text)), (example,))
         elif not failure.frames:
             failure = replace(failure, frames=(example,))
-        self._stream.add(failure, Source.RUNNER, self._start, f"[doctest] {name}")
+        self._stream.add(replace(failure, node_id=node_id), Source.RUNNER, self._start)
 
     def _body(self, line: str) -> None:
         if self._reader is not None:

@@ -70,8 +70,6 @@ class PytestReport:
         """The log ends: record what is open; a session that did not end is told as far as it came."""
         self._close_entry()
         self._flush()
-        if self._stream.in_run:
-            self._stream.abandon_run()
 
     # -------------------------------------------------------------- sections
 
@@ -93,8 +91,7 @@ class PytestReport:
             return False
         self._close_entry()
         self._section = section
-        if not self._stream.in_run:
-            self._stream.start_run()
+        self._stream.start_run()
         return True
 
     def _end_session(self, *, is_end: bool) -> None:
@@ -103,8 +100,7 @@ class PytestReport:
         if is_end:
             self._stream.end_run()
             return
-        if self._stream.in_run:
-            self._stream.abandon_run()
+        self._stream.abandon_run()
         self._stream.start_run()
 
     def _flush(self) -> None:
@@ -123,8 +119,8 @@ class PytestReport:
     def _open_entry(self, title: str | None) -> None:
         self._close_entry()
         self._entry, self._start = EntryReader(title), self._stream.findings.line
-        if not self._stream.in_run and title is not None:
-            self._stream.start_run()
+        if title is not None:
+            self._stream.start_run(claims_earlier=True)
 
     def _close_entry(self) -> None:
         entry, self._entry = self._entry, None
@@ -192,8 +188,7 @@ class PytestReport:
             self._stream.findings.rootdirs.append(root[1].strip())
             self._names.rootdir = root[1].strip()
         elif line.startswith(("collected ", "Test session starts")) or _is_progress(line):
-            if not self._stream.in_run:
-                self._stream.start_run()
+            self._stream.start_run()
         elif _SHORT_END.match(line) and _ENDED.match(line):
             self._end_session(is_end=True)
         else:

@@ -30,7 +30,7 @@ class StackDumps:
         fatal = _FATAL.match(line)
         if fatal:
             self._begin("Fatal Python error", fatal[1])
-        elif line.startswith("+") and grammar.rule_title(line, "+") == "Timeout":
+        elif _is_timeout(line):
             self._begin("Timeout", "")
         elif line.startswith("Timeout (") and line.rstrip().endswith(")!"):
             self._begin("", "")
@@ -43,7 +43,7 @@ class StackDumps:
         if not self._start:
             return False
         text = line.strip()
-        if grammar.rule_title(line, "+") == "Timeout":
+        if _is_timeout(line):
             self.close()
             return True
         if self._kind == "Timeout" and _STACK.match(text):
@@ -75,6 +75,11 @@ class StackDumps:
         if self._wanted and len(self._frames) < 500:
             self._frames.append(frame)
         return True
+
+
+def _is_timeout(line: str) -> bool:
+    """pytest-timeout's rule, also behind the name of the test file."""
+    return "+++ Timeout +++" in line and line.rstrip().endswith("+++")
 
 
 FORM = StackDumps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from selfdebug.model import ExceptionRecord, Failure, When
 from selfdebug.stages.failures import grammar
@@ -13,6 +14,7 @@ RANK = 20
 _HEADER = re.compile(r"(ERROR|FAIL|UNEXPECTED SUCCESS): (\S.*)$")
 _PROGRESS = re.compile(r"\S.* \.\.\. (?:ok|ERROR|FAIL|skipped\b.*)$")
 _RAN = re.compile(r"Ran \d+ tests? in ")
+_COMMANDS = ("$ ", "+ ", "Found ", "Creating test database", "System check ")
 _OUTPUT = re.compile(r"(?:Stdout:|Stderr:)$|-+ >> (?:begin|end) captured ")
 
 
@@ -28,12 +30,13 @@ class UnittestBlocks:
 
     def opens(self, line: str) -> bool:
         """At a rule; progress lines and the count only tell that a run is going on."""
+        if line.startswith(_COMMANDS) or "-m unittest" in line or "manage.py test" in line:
+            self._stream.release()
         if line.startswith("==") and grammar.is_rule(line, "=", 40):
             self._begin()
             return True
         if " ... " in line and _PROGRESS.match(line):
-            if not self._stream.in_run:
-                self._stream.start_run()
+            self._stream.start_run()
         elif line.startswith("Ran ") and _RAN.match(line):
             self._stream.end_run()
         return False
@@ -63,7 +66,7 @@ class UnittestBlocks:
         failure = reader.failure() if reader else None
         if failure is None:
             failure = Failure(None, When.CALL, ExceptionRecord("", ""))
-        self._stream.add(failure, Source.RUNNER, self._start, title)
+        self._stream.add(replace(failure, when=_when(title)), Source.RUNNER, self._start, title)
 
     def _begin(self) -> None:
         self._title, self._reader, self._muted = None, None, False
@@ -74,6 +77,7 @@ class UnittestBlocks:
         if match is None:
             return not line.strip() or grammar.is_rule(line, "=", 40)
         self._title = match[2].strip()
+        self._stream.start_run(claims_earlier=True)
         return True
 
     def _body(self, line: str) -> None:
@@ -86,6 +90,14 @@ class UnittestBlocks:
         elif grammar.TRACEBACK in line or grammar.frame_of(line):
             self._reader = TracebackReader(bounded=True)
             self._reader.feed(line)
+
+
+def _when(title: str) -> When:
+    if title.startswith(("setUpClass", "setUpModule", "_ErrorHolder")):
+        return When.SETUP
+    if title.startswith(("tearDownClass", "tearDownModule")):
+        return When.TEARDOWN
+    return When.COLLECT if title.startswith(("Failure: ", "unittest.loader.")) or "_FailedTest" in title else When.CALL
 
 
 FORM = UnittestBlocks

@@ -182,7 +182,7 @@ class EntryReader:
         if rest and self._crash in ("", *_CRASH_ONLY):
             self._crash = rest
             self.is_complete = True
-        if rest in _CRASH_ONLY and self._part.type:
+        if rest in (*_CRASH_ONLY, "DocTestFailure") and self._part.type:
             return True
         self._add(Frame(path, line, self._function, code=self._code))
         return True
