@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from git_projects import GIT_ENVIRONMENT, git
 
 from selfdebug.workspace import Workspace
+from workspace.git_projects import GIT_ENVIRONMENT, git
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import git
 
 from selfdebug.errors import WorkspaceError
 from selfdebug.workspace import ChangedMeanwhileError, Workspace
 from selfdebug.workspace.durable import Step, watched
+from workspace.git_projects import git
 
 Locked = Callable[..., Workspace]
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from git_projects import Seen, git
 
 from selfdebug.errors import SelfdebugError
 from selfdebug.workspace import RunStatus, Workspace
 from selfdebug.workspace.durable import Step, Watcher, watched
+from workspace.git_projects import Seen, git
 
 A, B, NEW = "pkg/a.py", "b.py", "untracked.py"
 PATCHED = {A: b"def f(x):\n    return None\n", B: b"b = 'longer than it was before'\n", NEW: b"x = 2\n"}

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import Seen, git
 
 from selfdebug.errors import LockedError, UsageError, WorkspaceError
 from selfdebug.workspace import RunStatus, Workspace
 from selfdebug.workspace.lock import is_alive
 from selfdebug.workspace.records import Owner
+from workspace.git_projects import Seen, git
 
 HOLDER = """
     import sys, time

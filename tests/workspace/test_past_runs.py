@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import files_at, git
 
 from selfdebug.errors import UsageError
 from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, past
 from selfdebug.workspace.journal import Begun, Ended, Planned, Saved, decode, encode
 from selfdebug.workspace.run_folder import digest
+from workspace.git_projects import files_at, git
 
 Locked = Callable[..., Workspace]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import files_at, git
 
 from selfdebug.errors import InputError, UsageError, WorkspaceError
 from selfdebug.workspace import OutsideError, Workspace
 from selfdebug.workspace.durable import Step, watched
+from workspace.git_projects import files_at, git
 
 Locked = Callable[..., Workspace]
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from git_projects import files_at
 
 from selfdebug.errors import InputError, WorkspaceError
 from selfdebug.workspace import ReadOnlyError, Workspace
 from selfdebug.workspace.durable import Step, Watcher, watched
+from workspace.git_projects import files_at
 
 Locked = Callable[..., Workspace]
 NOBODY = 65534

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import Seen, files_at, git
 
 from selfdebug.workspace import Workspace
+from workspace.git_projects import Seen, files_at, git
 
 Locked = Callable[..., Workspace]
 PLACES: dict[str, Callable[[Path], Path]] = {}

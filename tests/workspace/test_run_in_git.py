@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import Seen, git
 
 from selfdebug.workspace import Workspace
+from workspace.git_projects import Seen, git
 
 Locked = Callable[..., Workspace]
 EDIT = b"def f(x):\r\n\treturn x.name if x is not None else None\r\n"

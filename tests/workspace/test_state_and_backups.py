@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_projects import git
 
 from selfdebug.errors import WorkspaceError
 from selfdebug.workspace import Workspace
 from selfdebug.workspace.backups import Backups
 from selfdebug.workspace.durable import Step, watched
 from selfdebug.workspace.state import find_state_dir
+from workspace.git_projects import git
 
 Locked = Callable[..., Workspace]
 BACKUP_NAME = re.compile(r"(?P<base>.+)\.(?P<time>\d{10})\.bak")
