@@ -17,6 +17,8 @@ COMMANDS = {
     "explain": ("explain", "explain", "Tell why a run did what it did."),
     "trace": ("trace", "trace", "Ask the trace of a run."),
     "runs": ("past_runs", "runs", "List, prune, export, import past runs."),
+    "skill": ("agents", "skill_group", "Show or install the skill for agents."),
+    "mcp": ("agents", "mcp", "Serve an agent over MCP."),
     "rollback": ("history", "rollback", "Undo a run."),
     "doctor": ("setup", "doctor", "Check what a run needs."),
     "demo": ("setup", "demo", "Repair a tiny project before your eyes."),

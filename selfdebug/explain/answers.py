@@ -196,9 +196,10 @@ def how_long(facts: Facts, _question: str) -> Iterator[str]:
     """How long, and what took the time."""
     run = facts.trace.run
     whole = (run.ended or run.started) - run.started
-    inside = sum(call.seconds for call in facts.trace.calls)
+    starts = [call for call in facts.trace.calls if call.kind == "pytest"]
+    inside = sum(call.seconds for call in starts)
     share = f", {100 * inside / whole:.0f} % of it" if whole > 0 else ""
-    yield f"The run took {whole:.2f} s; {len(facts.trace.calls)} starts of pytest took {inside:.2f} s{share}."
+    yield f"The run took {whole:.2f} s; {len(starts)} starts of pytest took {inside:.2f} s{share}."
     for stage, seconds in list(facts.seconds().items())[:4]:
         steps = [step for step in facts.trace.steps if step.stage == stage]
         longest = max(steps, key=lambda step: step.seconds or 0.0)
@@ -210,7 +211,7 @@ def how_long(facts: Facts, _question: str) -> Iterator[str]:
             f"I judged {len(facts.trials)} candidates ({verdicts(facts.trials)}), {total / len(facts.trials):.2f} s "
             f"each [{span(facts.trials)}]."
         )
-    for call in sorted(facts.trace.calls, key=lambda one: -one.seconds)[:2]:
+    for call in sorted(starts, key=lambda one: -one.seconds)[:2]:
         yield f"The longest start of pytest was {call.id} with {call.seconds:.2f} s: {call.outcome} [{call.step}]"
 
 

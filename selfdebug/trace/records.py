@@ -76,7 +76,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One start of pytest or one forked trial, as asked and as it ran; `outcome` is one sentence."""
+    """One start of pytest or one forked trial, as asked and as it ran; `outcome` is one sentence.
+
+    `kind` is `pytest`, or `model` for a nested run of the delegate, which came after the run and belongs to no step.
+    """
 
     id: str
     step: str
@@ -89,6 +92,7 @@ class ToolCall:
     seconds: float
     tests: int = 0
     has_inner: bool = False
+    kind: str = "pytest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +195,12 @@ def from_data(kind: str, data: Any) -> Event:
             lists = {name: _texts(data.get(name, [])) for name in ("proposed", "command", "added")}
             given = {"added_because": "", "exit_code": None, "outcome": "", **data, **lists}
             return ToolCall(
-                **{**given, "id": _text(data["id"]), "step": _text(data["step"]), "seconds": float(data["seconds"])}
+                **{
+                    **given,
+                    "id": _text(data["id"]),
+                    "step": _text(data.get("step", "")),
+                    "seconds": float(data["seconds"]),
+                }
             )
         if kind == "finding":
             return Finding(

@@ -233,6 +233,12 @@ class Store:
                 (run_id, seq, event_kind(event), data.encode("utf-8", "backslashreplace").decode("utf-8")),
             )
 
+    def append(self, run_id: str, event: Event) -> None:
+        """Write an event after all that the run has."""
+        with self.transaction():
+            last = self._db.execute("SELECT max(seq) FROM events WHERE run = ?", (run_id,)).fetchone()[0]
+            self.put(run_id, 0 if last is None else last + 1, event)
+
     def drop_oldest(self, run_id: str, keep: int) -> int:
         """Delete all but the newest `keep` events of a run; returns how many went."""
         with self.transaction():

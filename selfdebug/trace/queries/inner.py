@@ -29,8 +29,9 @@ def call(trace: Trace, arguments: Arguments) -> Answer:
         return found
     kept = (trace.inner or {}).get(found.id) is not None
     record = f"kept; inspect_tool_run(id={found.id})" if kept else _why_no_inner(found)
+    starter = found.step or "nobody in the run, but by a question after it"
     lines = [
-        f"{found.id}, started by {found.step}, took {found.seconds:.3f} s",
+        f"{found.id}, started by {starter}, took {found.seconds:.3f} s",
         f"proposed: {cut(' '.join(found.proposed) or '(all tests)', 400)}",
         f"ran: {cut(' '.join(found.command), 600) or '(in a fork, without a command of its own)'}",
     ]

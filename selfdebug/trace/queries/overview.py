@@ -115,9 +115,10 @@ def _keys(trace: Trace) -> Iterator[tuple[str, str]]:
 def _cost(trace: Trace) -> dict[str, Any]:
     ended = [step.ended for step in trace.steps if step.ended is not None]
     whole = trace.run.ended - trace.run.started if trace.run.ended else max(ended, default=0.0)
+    starts = [call for call in trace.calls if call.kind == "pytest"]
     return {
-        "pytest_starts": len(trace.calls),
-        "pytest_seconds": round(sum(call.seconds for call in trace.calls), 3),
+        "pytest_starts": len(starts),
+        "pytest_seconds": round(sum(call.seconds for call in starts), 3),
         "seconds": round(whole, 3),
     }
 
