@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -31,6 +32,7 @@ from selfdebug.repair.outcome import (
     run_failed,
 )
 from selfdebug.trace import mapping as record
+from selfdebug.trace.owner import owner_of
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.records import RunStatus
 from selfdebug.trace.settings import load as load_trace_settings
@@ -161,12 +163,15 @@ def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
 def _bench(settings: Settings, events: Events) -> Iterator[Bench]:
     """The place of work: an interrupted run is finished first, then the project is ours until the end."""
     run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
+    owner = owner_of(settings.session, os.environ)
     workspace = Workspace.open(settings.root, settings.backup_dir)
     interpreter = Interpreter.find(settings.python)
     with workspace.lock(run_id):
         recovery = workspace.recover()
         trace_settings = load_trace_settings(settings.root / "pyproject.toml")
-        recorder = Recorder.open(workspace.state_dir, run_id, settings.session, trace_settings, project=settings.root)
+        recorder = Recorder.open(
+            workspace.state_dir, run_id, owner.session, trace_settings, one_shot=owner.one_shot, project=settings.root
+        )
         bench = Bench(settings, interpreter, workspace, run_id, events, recorder)
         if recovery is not None:
             bench.warnings.append(recovery.sentence)
