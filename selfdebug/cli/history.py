@@ -34,8 +34,7 @@ def runs(root: Path | None, as_json: bool) -> int:
 def _line(run: JournalRun) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
     files = ", ".join(map(one_line, run.files)) or "no file"
-    message = f"  {one_line(run.message)}" if run.message else ""
-    return f"{run.run_id}  {when}  {run.status.value:11}  {files}{message}"
+    return f"{run.run_id}  {when}  {run.status.value:11}  {files}"
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,14 @@ from selfdebug import config
 from selfdebug.cli import options, output
 from selfdebug.cli.run import repaired_with_progress
 from selfdebug.errors import UsageError
-from selfdebug.model import Diagnosis, Failure, Frame, ProbeReport
+from selfdebug.model import Diagnosis, Failure, Frame
+from selfdebug.repair import probe_failure
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
+from selfdebug.reports.formats.json import probe_document
+from selfdebug.reports.formats.text import diagnosis_lines, diff_lines
+from selfdebug.stages.failures import read_log
+from selfdebug.stages.failures.document import document
 from selfdebug.terminal import Paint, Tone, one_line, progress
 
 # ---------------------------------------------------------------- failures
@@ -34,9 +39,6 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
     Nothing is run; the log may come from another machine (--log-root). LOG is a file; without one, or with -, it is
     standard input.
     """
-    from selfdebug.stages.failures import read_log
-    from selfdebug.stages.failures.document import document
-
     if log is None and sys.stdin.isatty():
         raise UsageError("Give the LOG to read, or pipe one in: pytest | selfdebug failures")
     data = options.read_log(log or "-") or b""
@@ -84,14 +86,12 @@ def _where(frame: Frame | None, paint: Paint) -> str:
 @options.color_option
 def probe(log: str | None, root: Path | None, config_file: Path | None, as_json: bool, color: str, **given: Any) -> int:
     """Look at the running program where it fails: the values in the failing statement, then everything as before."""
-    from selfdebug.repair import probe_failure
-
     settings = options.settings(root, config_file, given)
     data = options.read_log(log)
     with progress(sys.stderr) as show_event:
         report = probe_failure(settings, data, show_event)
     if as_json:
-        output.write(dumps(_probe_document(report)))
+        output.write(dumps(probe_document(report)))
     else:
         paint = output.paint(color)
         paragraphs = ["\n".join(_probe_lines(diagnosis, paint)) for diagnosis in report.diagnoses]
@@ -102,8 +102,6 @@ def probe(log: str | None, root: Path | None, config_file: Path | None, as_json:
 
 
 def _probe_lines(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
-    from selfdebug.reports.formats.text import diagnosis_lines
-
     for caught in diagnosis.caught:
         yield from evidence.lines_of(caught)
     yield from ("", *diagnosis_lines(diagnosis, paint)) if diagnosis.caught else diagnosis_lines(diagnosis, paint)
@@ -113,10 +111,6 @@ def _probe_lines(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
     for seen in diagnosis.observations:
         mark = paint(" <- failed here", Tone.BAD) if seen.in_failure else ""
         yield f"  {seen.span.start_line}: {one_line(seen.expression)} = {evidence.shown_value(seen.value)}{mark}"
-
-
-def _probe_document(report: ProbeReport) -> dict[str, Any]:
-    return {"schema_version": 1, **asdict(report)}
 
 
 # ---------------------------------------------------------------- diff
@@ -137,8 +131,6 @@ def diff(log: str | None, root: Path | None, config_file: Path | None, color: st
     repaired = repaired_with_progress(settings, options.read_log(log))
     paint = output.paint(color)
     if paint.enabled:
-        from selfdebug.reports.formats.text import diff_lines
-
         text = evidence.readable_diff(repaired)
         output.write("".join(f"{line}\n" for line in diff_lines(text, paint)) if text else "")
     else:

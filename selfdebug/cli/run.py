@@ -12,6 +12,7 @@ from selfdebug.cli import options, output
 from selfdebug.config import Settings
 from selfdebug.errors import UsageError
 from selfdebug.model import Repair
+from selfdebug.repair import repair
 from selfdebug.reports import evidence, render
 from selfdebug.reports.base import View
 from selfdebug.terminal import ColorChoice, progress, wants_color, width
@@ -49,8 +50,6 @@ def run(
 
 def repaired_with_progress(settings: Settings, log: bytes | None) -> Repair:
     """Run the repair loop and show on standard error how far it is."""
-    from selfdebug.repair import repair
-
     with progress(sys.stderr) as show_event:
         return repair(settings, log, show_event)
 

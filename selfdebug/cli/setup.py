@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from codemods.selfdebug.commands import CONFIG
 from selfdebug import config
 from selfdebug.cli import options, output
 from selfdebug.cli.run import repaired_with_progress, show, view
@@ -35,8 +36,6 @@ def init(root: Path | None, force: bool) -> int:
     if not force and (file.exists() or file.is_symlink()):
         output.write(f"Kept {file}; {_advice(file)}\n")
         return 0
-    from codemods.selfdebug.commands import CONFIG
-
     try:
         file.write_text(CONFIG, encoding="utf-8")
     except OSError as error:

@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from codemods.selfdebug.spans import Span
-from selfdebug.model import Attempt, Caught, Failure, Link, Observation, Repair, Trial, Value
+from selfdebug.model import (
+    Attempt,
+    Caught,
+    Diagnosis,
+    Failure,
+    Link,
+    Observation,
+    ProbeReport,
+    Repair,
+    Trial,
+    Value,
+)
 from selfdebug.reports.base import Example, Report, View
 from selfdebug.reports.diffs import unified
 from selfdebug.reports.documents import dumps
-from selfdebug.reports.evidence import crash_frame, decoded, readable_diff
+from selfdebug.reports.evidence import crash_frame, decoded, first_receiver, readable_diff
 
 SCHEMA_VERSION = 1
 
@@ -33,12 +44,29 @@ def document(repair: Repair) -> dict[str, Any]:
         "patches": [_patch(repair, file, before, after) for file, before, after in repair.diffs],
         "diff": readable_diff(repair),
         "candidates": [_trial(attempt, trial) for attempt in repair.attempts for trial in attempt.trials],
-        "probes": [probe for attempt in repair.attempts for probe in _probes(attempt)],
+        "probes": [probe for attempt in repair.attempts for probe in _probes(attempt.number, attempt.diagnosis)],
         "origin": [_link(link) for link in repair.attempts[0].diagnosis.origin] if repair.attempts else [],
-        "diagnoses": [_diagnosis(attempt) for attempt in repair.attempts],
+        "diagnoses": [_diagnosis(attempt.number, attempt.diagnosis) for attempt in repair.attempts],
         "backup": list(repair.backup),
         "warnings": list(repair.warnings),
         "timings": {name: round(seconds, 4) for name, seconds in repair.timings},
+    }
+
+
+def probe_document(report: ProbeReport) -> dict[str, Any]:
+    """What `selfdebug probe` saw, in the words of the report of a run."""
+    numbered = list(enumerate(report.diagnoses, 1))
+    return {
+        "exit_code": report.exit_code,
+        "tracebacks": [_traceback(failure) for failure in report.failures],
+        "schema_version": SCHEMA_VERSION,
+        "exit_reason": report.exit_reason,
+        "message": report.sentence,
+        "run_id": report.run_id or None,
+        "failures": [_failure(failure) for failure in report.failures],
+        "probes": [probe for number, diagnosis in numbered for probe in _probes(number, diagnosis)],
+        "diagnoses": [_diagnosis(number, diagnosis) for number, diagnosis in numbered],
+        "warnings": list(report.warnings),
     }
 
 
@@ -117,9 +145,9 @@ def _trial(attempt: Attempt, trial: Trial) -> dict[str, Any]:
     }
 
 
-def _probes(attempt: Attempt) -> list[dict[str, Any]]:
-    values = [_observation(attempt.number, seen) for seen in attempt.diagnosis.observations]
-    return values + [_caught(attempt.number, caught) for caught in attempt.diagnosis.caught]
+def _probes(attempt: int, diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    values = [_observation(attempt, seen) for seen in diagnosis.observations]
+    return values + [_caught(attempt, caught) for caught in diagnosis.caught]
 
 
 def _observation(attempt: int, seen: Observation) -> dict[str, Any]:
@@ -150,12 +178,12 @@ def _caught(attempt: int, caught: Caught) -> dict[str, Any]:
     }
 
 
-def _diagnosis(attempt: Attempt) -> dict[str, Any]:
-    location = attempt.diagnosis.location
-    receiver = location.receivers[0] if location.receivers else None
+def _diagnosis(attempt: int, diagnosis: Diagnosis) -> dict[str, Any]:
+    location = diagnosis.location
+    receiver = first_receiver(location)
     return {
-        "attempt": attempt.number,
-        "node_id": attempt.diagnosis.failure.node_id,
+        "attempt": attempt,
+        "node_id": diagnosis.failure.node_id,
         "file": location.file,
         "line": location.line,
         "function": location.function,
@@ -163,8 +191,8 @@ def _diagnosis(attempt: Attempt) -> dict[str, Any]:
         "statement": location.statement_code,
         "receiver": receiver.code if receiver else None,
         "receiver_span": _span(receiver.receiver) if receiver else None,
-        "message": attempt.diagnosis.sentence,
-        "origin": [_link(link) for link in attempt.diagnosis.origin],
+        "message": diagnosis.sentence,
+        "origin": [_link(link) for link in diagnosis.origin],
     }
 
 
