@@ -37,7 +37,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _PYTHON_FRAME = re.compile(r'\s*File "(?P<file>[^"\n]+)", line (?P<line>[0-9]{1,7})\b')
 _PYTEST_FRAME = re.compile(r"(?P<file>[^\s:][^:\n]*\.py|[A-Za-z]:[^:\n]+\.py):(?P<line>[0-9]{1,7}):(?: (?P<rest>.*))?$")
 _ERROR = re.compile(r"(?:E\s+)?(?P<type>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?$")
-_ERROR_NAME = re.compile(r"[\w.]*(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Failed)\b")
+_ERROR_NAME = re.compile(r"(?:[\w.]*\.)?[A-Z]\w*$")
 _CARETS = re.compile(r" {4,}(?P<marks>[~^]*\^[~^]*)\s*$")
 # A new failure begins; what an exception chain shows before its last traceback is a cause, not the failure.
 _NEXT_FAILURE = re.compile(r"={4,}|_{4,} .* _{4,}$|Traceback \(most recent call last\)|(?:FAILED|ERROR) ")
@@ -89,7 +89,7 @@ class _Reading:
         elif carets and self.frames:
             start = carets.start("marks") - 4
             self.frames[-1] = replace(self.frames[-1], carets=(start, start + len(carets["marks"])))
-        elif error and not self.message and _ERROR_NAME.match(error["type"]):
+        elif error and not self.message and _ERROR_NAME.match(error["type"]) and (self.frames or line[0] == "E"):
             self.message = error["message"] or error["type"]
 
     def end_failure(self) -> None:
@@ -106,7 +106,8 @@ def _frame(line: str) -> FailedPlace | None:
     if found is None:
         return None
     rest = "" if python else found["rest"] or ""
-    message = (rest.partition(": ")[2] or rest) if _ERROR_NAME.match(rest) else ""
+    kind, _, text = rest.partition(": ")
+    message = text or kind if _ERROR_NAME.match(kind) else ""
     return FailedPlace(found["file"].replace("\\", "/"), int(found["line"]), message)
 
 

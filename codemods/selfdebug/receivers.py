@@ -45,7 +45,8 @@ _MESSAGES: tuple[tuple[re.Pattern[str], _Fits], ...] = (
 def target_at(source: Source, place: FailedPlace) -> Target:
     """The use of the receiver that is meant at a place.
 
-    Raises TargetNotFoundError when no use fits and RefusedError, naming the choices, when several receivers do.
+    A column means the shortest receiver there. Raises TargetNotFoundError when no use fits and RefusedError, naming
+    the choices, when several receivers do.
     """
     uses = [use for use in _uses_on(source, place.line) if use.operation is not Operation.NAME and not use.is_literal]
     if place.receiver is not None:
@@ -57,6 +58,9 @@ def target_at(source: Source, place: FailedPlace) -> Target:
         raise TargetNotFoundError(f"no such receiver is used at line {place.line}")
     uses = _underlined(source, uses, place) or uses
     uses = _fitting(uses, place.message) or uses
+    if place.column is not None:
+        shortest = min(len(use.code) for use in uses)
+        uses = [use for use in uses if len(use.code) == shortest]
     choices = list(dict.fromkeys(use.code for use in uses))
     if len(choices) > 1:
         listed = ", ".join(f"`{choice}`" for choice in choices)
