@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfdebug.errors import InputError
-from selfdebug.workspace.errors import ChangedMeanwhileError
 from selfdebug.workspace.folder import CannotReplaceError, Content, Folder
 from selfdebug.workspace.journal import Saved
 from selfdebug.workspace.places import Located, folder_of, locate
@@ -19,6 +18,11 @@ from selfdebug.workspace.run_folder import RunFolder, digest
 _CHANGED = "it was changed by someone else during the run"
 _REPLACED = "something else has taken its place"
 _REMOVED = "it was removed or moved by someone else during the run"
+_LOST = "the saved copy is gone or damaged"
+
+
+class _LeftAloneError(Exception):
+    """A file that is not put back, now or later; `str(error)` is the reason."""
 
 
 def temporary_name(run_id: str, number: int) -> str:
@@ -58,7 +62,7 @@ class Restorer:
         try:
             located = locate(self.root, saved.file, self.reserved)
             if located.file != saved.file:
-                raise ChangedMeanwhileError(_REPLACED)
+                raise _LeftAloneError(_REPLACED)
             with folder_of(self.root, located) as folder:
                 if self._put_back(folder, located, saved):
                     self.restored.append(saved.file)
@@ -67,7 +71,7 @@ class Restorer:
                 self.pending.append(self._left(saved, "its folder cannot be entered"))
             else:
                 self.conflicts.append(self._left(saved, _REMOVED))
-        except ChangedMeanwhileError as error:
+        except _LeftAloneError as error:
             self.conflicts.append(self._left(saved, str(error)))
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO, errno.ENOTDIR):
@@ -108,9 +112,9 @@ class Restorer:
         return True
 
     def _ours(self, saved: Saved, current: Content | None) -> Content:
-        """The content itself where the run wrote it. Raises ChangedMeanwhileError."""
+        """The content itself where the run wrote it. Raises _LeftAloneError."""
         if current is None:
-            raise ChangedMeanwhileError(_REMOVED)
+            raise _LeftAloneError(_REMOVED)
         planned = self.run.state.planned[saved.file]
         if digest(current.data) in {plan.sha for plan in planned}:
             return current
@@ -118,13 +122,13 @@ class Restorer:
         copies = [(plan.copy, plan.sha) for plan in planned if plan.copy]
         texts = [data for copy, sha in copies if (data := self.run.saved_bytes(copy, sha)) is not None]
         if not any(_is_torn(current.data, new, old) for new in texts for old in texts):
-            raise ChangedMeanwhileError(_CHANGED)
+            raise _LeftAloneError(_CHANGED)
         return current
 
     def _bring(self, folder: Folder, located: Located, saved: Saved, current: Content, temporary: str) -> None:
         def check() -> None:
             if not folder.is_still(located.name, current):
-                raise ChangedMeanwhileError(_CHANGED)
+                raise _LeftAloneError(_CHANGED)
 
         if self.run.is_inode_intact(saved):
             try:
@@ -143,7 +147,7 @@ class Restorer:
             folder.overwrite(located.name, data, traits)
 
     def _saved_bytes(self, saved: Saved) -> bytes:
-        """The bytes from the run's folder, else from the backup, else from git. Raises OSError where all are lost."""
+        """The bytes from the run's folder, else from the backup, else from git. Raises _LeftAloneError."""
         sha = saved.sha or ""
         data = self.run.saved_bytes(saved.copy or "", sha)
         if data is None and saved.backup:
@@ -154,7 +158,7 @@ class Restorer:
             except GitRefusedError:
                 data = None
         if data is None or digest(data) != sha:
-            raise OSError(errno.EIO, "the saved copy is gone or damaged")
+            raise _LeftAloneError(_LOST)
         return data
 
 

@@ -60,12 +60,9 @@ class RunFolder:
         self.state.add(record)
 
     def save(self, stem: str, data: bytes, label: str = "bak") -> str:
-        """Keep a copy; returns its name in the folder. Bytes that are saved already are not written again."""
+        """Keep a copy; returns its name in the folder. One that a killed process left there is not trusted."""
         copy = f"{stem}.{label}"
-        if self._folder.stat(copy) is not None:
-            if self._folder.read(copy).data == data:
-                return copy
-            self._folder.remove(copy)
+        self._folder.remove(copy)
         self._folder.create(copy, data)
         self._folder.sync()
         return copy

@@ -18,6 +18,7 @@ import pytest
 
 from selfdebug.errors import LockedError, UsageError, WorkspaceError
 from selfdebug.workspace import RunStatus, Workspace
+from selfdebug.workspace.durable import Step, watched
 from selfdebug.workspace.lock import is_alive
 from selfdebug.workspace.records import Owner
 from workspace.git_projects import Seen, git
@@ -105,17 +106,19 @@ def test_recovery_leaves_what_was_changed_after_the_crash(repo: Path) -> None:
 
 
 def test_a_recovery_that_cannot_write_says_so_and_is_tried_again(repo: Path) -> None:
+    def full(step: Step) -> None:
+        if step.operation in ("link", "create"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
     _kill(_hold(repo))
-    copies = sorted((repo / ".selfdebug/runs/holder").glob("0-*"))
-    hidden = [path.rename(repo.parent / path.name) for path in copies]
-    git(repo, "update-ref", "-d", "refs/selfdebug/holder")
-    git(repo, "prune", "--expire=now")
-    recovery = Workspace.open(repo).recover()
+    workspace = Workspace.open(repo)
+    with watched(full):
+        recovery = workspace.recover()
     assert recovery is not None
-    assert "could not be put back yet" in recovery.sentence
-    for path, place in zip(hidden, copies, strict=True):
-        path.rename(place)
-    again = Workspace.open(repo).recover()
+    assert "b.py could not be put back yet: no space left on device" in recovery.sentence
+    with workspace.lock("r2"), pytest.raises(WorkspaceError, match="Run holder was interrupted"):
+        workspace.snapshot(["b.py"], "r2")
+    again = workspace.recover()
     assert again is not None
     assert again.restored == ("b.py",)
 

@@ -6,6 +6,7 @@ import errno
 import importlib
 import os
 import shutil
+import socket
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ import pytest
 from selfdebug.errors import InputError, WorkspaceError
 from selfdebug.workspace import ReadOnlyError, Workspace
 from selfdebug.workspace.durable import Step, Watcher, watched
+from selfdebug.workspace.lock import is_alive
+from selfdebug.workspace.records import Owner
 from workspace.git_projects import files_at
 
 Locked = Callable[..., Workspace]
@@ -130,6 +133,11 @@ def test_a_file_of_another_owner_keeps_its_owner(shared: Path, locked: Locked) -
     assert files_at(shared)["pkg/a.py"][1] == before["pkg/a.py"][1]
 
 
+def test_a_process_of_another_user_is_alive(shared: Path) -> None:
+    assert shared.is_dir()
+    assert is_alive(Owner(1, socket.gethostname(), 0.0, "r"))
+
+
 def _refusing(number: int, *operations: str) -> Watcher:
     def watcher(step: Step) -> None:
         if step.operation in operations and (step.name == "b.py" or step.name.startswith(".selfdebug")):
@@ -213,6 +221,32 @@ def test_a_folder_that_cannot_be_synced_is_no_error(
     workspace.snapshot(["b.py"], "r1")
     workspace.write("b.py", b"edited\n")
     assert workspace.roll_back().is_exact
+
+
+def test_a_folder_whose_sync_fails_is_an_error(plain: Path, locked: Locked, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(errno.EIO, "Input/output error")
+        real(fd)
+
+    workspace = locked(plain)
+    with monkeypatch.context() as patch, pytest.raises(WorkspaceError, match="input/output error"):
+        patch.setattr(os, "fsync", fsync)
+        workspace.snapshot(["b.py"], "r1")
+    assert workspace.roll_back().is_exact
+
+
+def test_a_file_system_without_attributes(plain: Path, locked: Locked, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(_: int) -> list[str]:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(os, "listxattr", unsupported)
+    workspace = locked(plain)
+    workspace.snapshot(["b.py"], "r1")
+    workspace.write("b.py", b"edited\n")
+    assert (plain / "b.py").read_bytes() == b"edited\n"
 
 
 def test_attributes_are_kept(plain: Path, locked: Locked) -> None:

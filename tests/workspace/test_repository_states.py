@@ -201,6 +201,24 @@ def eol_and_ident(root: Path) -> Path:
 
 
 @state
+def eol_for_this_clone_only(root: Path) -> Path:
+    _start(root)
+    (root / ".git/info").mkdir(exist_ok=True)
+    (root / ".git/info/attributes").write_bytes(b"b.py text eol=crlf\n")
+    (root / "b.py").write_bytes(b"b = 1\r\n")
+    git(root, "add", "b.py")
+    return root
+
+
+@state
+def crlf_in_the_repository(root: Path) -> Path:
+    (root / "b.py").write_bytes(b"b = 1\r\nc = 2\r\n")
+    _start(root)
+    git(root, "config", "core.autocrlf", "input")
+    return root
+
+
+@state
 def packed_and_collected(root: Path) -> Path:
     _start(root)
     (root / "b.py").write_bytes(b"b = 'stashed'\n")
@@ -399,6 +417,38 @@ def test_a_file_under_a_filter_driver_goes_to_copies(repo: Path, locked: Locked)
     (place,) = workspace.stash_attempt({"b.py": b"edited\n"}, "attempt")
     assert Path(place).read_bytes() == b"edited\n"
     assert git(repo, "stash", "list") == ""
+
+
+def test_an_attempt_on_files_that_were_never_edited(repo: Path, locked: Locked) -> None:
+    workspace = locked(repo)
+    workspace.snapshot(["pkg/a.py"], "r1")
+    workspace.stash_attempt({"b.py": b"b = 1\nc = 2\n"}, "attempt")
+    assert [line for line in git(repo, "stash", "show", "-p").splitlines() if line[0] in "+-"][2:] == ["+c = 2"]
+
+
+def test_a_file_where_the_commit_has_a_folder_and_the_other_way_round(repo: Path, locked: Locked) -> None:
+    (repo / "pkg/a.py").unlink()
+    (repo / "pkg").rmdir()
+    (repo / "pkg").write_bytes(b"a file now\n")
+    (repo / "b.py").unlink()
+    (repo / "b.py").mkdir()
+    (repo / "b.py/c.py").write_bytes(b"c = 1\n")
+    before = Seen.at(repo)
+    workspace = locked(repo)
+    snapshot = workspace.snapshot(["pkg", "b.py/c.py"], "r1")
+    assert snapshot.git_refusal is None
+    assert git(repo, "show", "refs/selfdebug/r1:b.py/c.py") == "c = 1"
+    workspace.write("b.py/c.py", b"c = 2\n")
+    workspace.roll_back()
+    assert Seen.at(repo) == before
+    git(repo, "fsck", "--strict")
+
+
+def test_absent_files_in_absent_trees_need_no_tree(repo: Path, locked: Locked) -> None:
+    (repo / "fresh").mkdir()
+    workspace = locked(repo)
+    workspace.snapshot(["fresh/new.py", "b.py"], "r1")
+    assert git(repo, "ls-tree", "refs/selfdebug/r1", "fresh") == ""
 
 
 def test_an_attempt_that_makes_a_file_shows_it_as_new(repo: Path, locked: Locked) -> None:

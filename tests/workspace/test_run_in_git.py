@@ -20,7 +20,7 @@ def test_roll_back_restores_every_byte_mode_and_time(repo: Path, locked: Locked)
     workspace = locked(repo)
     snapshot = workspace.snapshot(["pkg/a.py"], "r1")
     assert snapshot.reference == "refs/selfdebug/r1"
-    assert snapshot.git_refusal is None
+    assert (snapshot.run_id, snapshot.git_refusal) == ("r1", None)
     workspace.write("pkg/a.py", EDIT)
     assert (repo / "pkg/a.py").read_bytes() == EDIT
     assert (repo / "pkg/a.py").stat().st_mode & 0o777 == 0o750

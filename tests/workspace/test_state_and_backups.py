@@ -119,16 +119,18 @@ def test_the_backup_brings_the_file_back_when_our_copy_is_damaged(plain: Path, l
     assert (plain / "b.py").read_bytes() == b"b = 1\n"
 
 
-def test_a_damaged_backup_is_not_put_back(plain: Path, locked: Locked) -> None:
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_damaged_backup_is_not_put_back(plain: Path, locked: Locked, is_there: bool) -> None:
     workspace = locked(plain)
     snapshot = workspace.snapshot(["b.py"], "r1")
     workspace.write("b.py", b"edited\n")
     for path in (plain / ".selfdebug/runs/r1").glob("0-*"):
         path.unlink()
     Path(snapshot.copies[0]).write_bytes(b"damaged\n")
-    assert workspace.roll_back().pending[0].file == "b.py"
-    Path(snapshot.copies[0]).unlink()
-    assert workspace.roll_back().pending[0].file == "b.py"
+    if not is_there:
+        Path(snapshot.copies[0]).unlink()
+    (conflict,) = workspace.roll_back().conflicts
+    assert (conflict.reason, conflict.copy) == ("the saved copy is gone or damaged", snapshot.copies[0])
     assert (plain / "b.py").read_bytes() == b"edited\n"
 
 
