@@ -187,6 +187,13 @@ class ProjectPaths:
         """The root as the log writes it, when it is known."""
         return self._log_root
 
+    def is_foreign(self, folder: str) -> bool:
+        """Whether an absolute folder, as the log writes it, neither contains the root nor lies below it."""
+        text, root = posix(folder), self._log_root
+        if root is None or not is_absolute(text) or not is_absolute(root) or _key(text) == _key(root):
+            return False
+        return below(root, text) is None and below(text, root) is None
+
     def guess(self, paths: Iterable[str], rootdirs: Iterable[str] = ()) -> RootGuess:
         """Find the log's root from the paths in it, unless it was given; later calls of `relative` use it."""
         if self._given is not None:

@@ -18,7 +18,7 @@ def assemble(findings: Findings, paths: ProjectPaths) -> tuple[Failure, ...]:
     if guess.sentence:
         findings.note(guess.sentence)
     resolved = [_named(one, _resolved(one.failure, paths, _bases(one, findings)), paths) for one in chosen]
-    kept = _of_this_project(chosen, resolved)
+    kept = _of_this_project(chosen, resolved, paths)
     if len(kept) < len(resolved):
         findings.note(f"{len(resolved) - len(kept)} tracebacks without a frame in this project were left out.")
     if findings.left_out:
@@ -32,12 +32,17 @@ def _chosen(found: list[Found]) -> list[Found]:
     return told or found
 
 
-def _of_this_project(chosen: list[Found], resolved: list[Failure]) -> list[tuple[Found, Failure]]:
+def _of_this_project(chosen: list[Found], resolved: list[Failure], paths: ProjectPaths) -> list[tuple[Found, Failure]]:
     """Without the tracebacks of other programs, when the log also holds failures of this project."""
-    pairs = list(zip(chosen, resolved, strict=True))
+    pairs = [pair for pair in zip(chosen, resolved, strict=True) if not _is_foreign(pair[0], paths)]
     if not any(map(_touches_project, resolved)):
         return pairs
     return [(one, told) for one, told in pairs if one.source is not Source.TRACEBACK or _touches_project(told)]
+
+
+def _is_foreign(found: Found, paths: ProjectPaths) -> bool:
+    """Whether the failure is of a pytest that ran in another project, as tests of plugins start it."""
+    return bool(found.bases) and paths.is_foreign(found.bases[0])
 
 
 def _touches_project(failure: Failure) -> bool:

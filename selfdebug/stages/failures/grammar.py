@@ -164,6 +164,15 @@ def is_chain_sentence(line: str) -> bool:
     return line.strip() in CHAIN_SENTENCES
 
 
+def is_traceback_header(line: str) -> bool:
+    """Whether a traceback begins here, perhaps in the margin of a group or behind words of a logger."""
+    at = line.find(TRACEBACK)
+    if at < 0:
+        return False
+    before = line[:at].rstrip()
+    return line.rstrip().endswith(("last):", "last)")) and before[-1:] not in tuple("\"'(=,")
+
+
 def is_marker_line(line: str) -> bool:
     """Whether the line only underlines the source above it."""
     return not line.strip("~^ \t") and bool(line.strip())

@@ -74,7 +74,7 @@ class _Chain:
             self.blanks = 0
         if grammar.is_chain_sentence(line):
             return self._chained()
-        if grammar.TRACEBACK in line:
+        if grammar.TRACEBACK in line and grammar.is_traceback_header(line):
             return self._header(line)
         reader = {"head": self._entry, "frames": self._entry, "message": self._message, "after": self._after}
         return reader.get(self.state, self._waiting)(line)

@@ -66,7 +66,7 @@ class DoctestReport:
     def _body(self, line: str) -> None:
         if self._reader is not None:
             self._reader.feed(line)
-        elif grammar.TRACEBACK in line:
+        elif grammar.is_traceback_header(line):
             self._reader = TracebackReader(bounded=True)
             self._reader.feed(line)
         elif len(self._text) < 60:

@@ -30,7 +30,7 @@ class PlainTraceback:
         if line.lstrip().startswith(_IGNORED):
             self._ignored_line = self._stream.findings.line
             return False
-        if grammar.TRACEBACK not in line and grammar.frame_of(line) is None:
+        if not grammar.is_traceback_header(line) and grammar.frame_of(line) is None:
             return False
         self._reader = TracebackReader()
         self._start, self._page = self._stream.findings.line, {}

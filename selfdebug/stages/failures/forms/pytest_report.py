@@ -149,7 +149,9 @@ class PytestReport:
             self._entry = None
             self._names.add_line_style(Found(failure, Source.RUNNER, self._stream.findings.line))
             return True
-        if self._entry is None and (_begins_fragment(line) or line.startswith("E  ") or grammar.TRACEBACK in line):
+        if self._entry is None and (
+            _begins_fragment(line) or line.startswith("E  ") or grammar.is_traceback_header(line)
+        ):
             self._open_entry(None)
         return False
 
@@ -210,7 +212,7 @@ class PytestReport:
             self._names.summary(summary, self._stream.findings.line)
         elif _SHORT_END.match(line) and _ENDED.match(line):
             self._end_session(is_end=True)
-        elif self._entry_title(line) or _begins_fragment(line) or grammar.TRACEBACK in line:
+        elif self._entry_title(line) or _begins_fragment(line) or grammar.is_traceback_header(line):
             self._section = "free"
             return False
         return True
@@ -220,7 +222,7 @@ class PytestReport:
         if self._ends_fragment(line):
             return self._take_free(line)
         if entry.has_error and not entry.is_captured and not line.startswith("E"):
-            if grammar.TRACEBACK in line:
+            if grammar.is_traceback_header(line):
                 self._close_entry()
                 return False
             if _begins_fragment(line):

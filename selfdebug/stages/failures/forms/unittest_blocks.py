@@ -87,7 +87,7 @@ class UnittestBlocks:
             self._muted = True
         elif self._reader is not None:
             self._reader.feed(line)
-        elif grammar.TRACEBACK in line or grammar.frame_of(line):
+        elif grammar.is_traceback_header(line) or grammar.frame_of(line):
             self._reader = TracebackReader(bounded=True)
             self._reader.feed(line)
 

@@ -13,6 +13,9 @@ _OUTPUT_TITLES = ("Captured ", "live log", "generated xml", "Hypothesis", ">> be
 _DEFINITION = re.compile(r"[> ]\s*(?:async +def|def|class) +([^\W\d]\w*)|(?:async +def|def) +([^\W\d]\w*)")
 _FIXTURE_FILE = re.compile(r"file (.+), line (\d+)$")
 _ERROR_TEXT = re.compile(r"E(?: +|$)")
+_CRASHED = re.compile(r"worker '[^']*' crashed while running '([^']+)'")
+_ONLY_SUBTESTS = re.compile(r"contains \d+ failed subtests?$")
+_XDIST = re.compile(r"\[gw\d+\] \S+ -- Python ")
 _SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 _CRASH_ONLY = ("UnexpectedException",)
 
@@ -55,7 +58,7 @@ class EntryReader:
             self._take_native()
         if grammar.is_chain_sentence(line):
             self._next_part()
-        elif grammar.TRACEBACK in line and not _ERROR_TEXT.match(line):
+        elif grammar.is_traceback_header(line) and not _ERROR_TEXT.match(line):
             self._native = TracebackReader(bounded=True)
             self._native.feed(line)
         elif _ERROR_TEXT.match(line):
@@ -92,8 +95,12 @@ class EntryReader:
         text = "\n".join(self._text).strip()
         if self.title is None or not text:
             return None
-        kind = "" if "crashed while running" in text else "Failed"
-        return Failure(None, when_of(self.title), grammar.exception_of(kind, text))
+        crashed = _CRASHED.search(text)
+        if crashed:
+            return Failure(crashed[1], When.CALL, grammar.exception_of("", text))
+        if _ONLY_SUBTESTS.match(text):
+            return None
+        return Failure(None, when_of(self.title), grammar.exception_of("Failed", text))
 
     def _ends_native(self, line: str) -> bool:
         return self._native is not None and self._native.is_told and grammar.location_of(line) is not None
@@ -161,7 +168,7 @@ class EntryReader:
             self._fixture = (fixture[1], int(fixture[2][:9]))
         if line.startswith(">"):
             self._code = text[1:].strip()
-        if len(self._text) < 20:
+        if len(self._text) < 20 and not _XDIST.match(text):
             self._text.append(text)
         if not self._seen_source and (line[:1] in " >" or text.startswith(("def ", "async def "))):
             self._name_function(line, text)

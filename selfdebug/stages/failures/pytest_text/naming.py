@@ -51,12 +51,17 @@ class SessionNames:
         self._name_in_order(named, untitled, free)
         if self.entries and not self.lines:
             named = [self._from_progress(entry) for entry in named]
-        return named + [_summary_only(line, number, self.rootdir) for line, number in free]
+        return named + [
+            _summary_only(line, number, self.rootdir) for line, number in free if "failed subtest" not in line.message
+        ]
 
     def _name(
         self, entry: Found, by_title: dict[str, list[tuple[SummaryLine, int]]], free: list[tuple[SummaryLine, int]]
     ) -> Found:
         if entry.title is None:
+            return self._based(entry)
+        if entry.failure.node_id is not None:
+            free[:] = [line for line in free if line[0].node_id != entry.failure.node_id]
             return self._based(entry)
         candidates = by_title.get(_normal(entry.title))
         if not candidates:
