@@ -154,7 +154,7 @@ def _call(node: cst.Call) -> Iterator[_Use]:
             yield Operation.ARGUMENT, name, position, node, argument.value
         is_key = argument.keyword is not None and argument.keyword.value == "key"
         if is_key and isinstance(argument.value, cst.Lambda):
-            yield Operation.SORT_KEY, name, position, argument.value, argument.value.body
+            yield Operation.SORT_KEY, name, position, node, argument.value.body
 
 
 @_uses.register

@@ -56,7 +56,7 @@ def locate(frame: Frame, exception: ExceptionRecord, source: Source) -> FaultLoc
             reasons.append(str(error))
             continue
         kind, receivers, is_generic = _receivers(found, frame.span, exception)
-        if _is_deliberate(statement, source, frame, kind):
+        if _is_deliberate(statement, source, frame, exception):
             kind, receivers = FaultKind.DELIBERATE_RAISE, ()
         span = source.extent(statement)
         code = text_at(source.lines, span)
@@ -136,11 +136,14 @@ def _holds(source: Source, node: ast.stmt, span: Span | None) -> bool:
     return span is not None and source.extent(node).contains(span)
 
 
-def _is_deliberate(statement: ast.stmt, source: Source, frame: Frame, kind: FaultKind) -> bool:
-    """Whether the statement is a `raise` or `assert` that fired itself, not an expression inside it that crashed."""
-    if isinstance(statement, ast.Raise):
-        return frame.span in (None, source.extent(statement)) and kind in (FaultKind.OTHER, FaultKind.MISSING_KEY)
-    return isinstance(statement, ast.Assert) and kind is FaultKind.ASSERTION
+def _is_deliberate(statement: ast.stmt, source: Source, frame: Frame, exception: ExceptionRecord) -> bool:
+    """Whether the statement is a `raise` that was carried out, not one whose expression crashed."""
+    if not isinstance(statement, ast.Raise):
+        return False
+    if frame.span is not None:
+        return frame.span == source.extent(statement)
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return raised is None or ast.unparse(raised).rsplit(".", 1)[-1] == exception.short_type
 
 
 def _receivers(
@@ -173,16 +176,15 @@ def _bad_type(match: re.Match[str]) -> str | None:
 
 def _in_order(accepted: list[Dereference], found: tuple[Dereference, ...], span: Span | None) -> Iterator[Receiver]:
     ranked = sorted(accepted, key=lambda use: _distance(use, span))
-    best = _distance(ranked[0], span)
-    is_exact = span is not None and best[0] <= _CLOSE
+    best = _distance(ranked[0], span)[0]
+    near = [use for use in ranked if span is None or best > _CLOSE or _distance(use, span)[0] <= _CLOSE]
+    is_told = best < _CLOSE or (best == _CLOSE and len(near) == 1)
+    evidence = "columns" if is_told else "only-candidate" if len(accepted) == 1 else "message"
     seen: set[tuple[Span, Span]] = set()
-    for use in ranked:
-        if is_exact and _distance(use, span)[0] > _CLOSE:
-            continue
+    for use in near:
         expression, receiver, code = _container(use, found)
         if (expression, receiver) not in seen:
             seen.add((expression, receiver))
-            evidence = "columns" if is_exact else "only-candidate" if len(accepted) == 1 else "message"
             yield Receiver(expression, receiver, code, evidence, use.operation.value, use.name)
 
 
@@ -206,8 +208,8 @@ def _distance(use: Dereference, span: Span | None) -> tuple[int, int]:
         use.expression.end_column - use.expression.start_column
     )
     ends_alike = (use.expression.end_line, use.expression.end_column) == (span.end_line, span.end_column)
-    if use.expression == span:
-        return (0, size)
+    if use.expression == span:  # of a sort, the key is the likelier culprit than the list
+        return (0, 0 if use.operation is Operation.SORT_KEY else size)
     if use.receiver == span:
         return (1, size)
     if ends_alike and use.expression.contains(span):
@@ -313,7 +315,7 @@ _RULES = (
     ),
     _rule(
         "AttributeError",
-        r"has no attribute '(?P<name>\w+)'",
+        r"^[^'].* has no attribute '(?P<name>\w+)'",
         (FaultKind.MISSING_ATTRIBUTE, FaultKind.MISSING_ATTRIBUTE),
         _is_attribute,
     ),
@@ -431,6 +433,12 @@ _RULES = (
             Operation.ARGUMENT, Operation.OPERAND, Operation.INDEX, Operation.STAR, Operation.ITERATE, Operation.FORMAT
         ),
         is_generic=True,
+    ),
+    _rule(
+        "TypeError",
+        r"^can only join an iterable",
+        (FaultKind.NONE_ARGUMENT, FaultKind.NONE_ARGUMENT),
+        lambda use, _: use.operation is Operation.ARGUMENT and use.name.endswith(".join"),
     ),
     _rule("KeyError", r"", (FaultKind.MISSING_KEY, FaultKind.MISSING_KEY), _is_lookup),
     _rule("IndexError", r"", (FaultKind.INDEX_RANGE, FaultKind.INDEX_RANGE), _is_lookup),
