@@ -16,9 +16,6 @@ import pytest
 from selfdebug.errors import EnvironmentUnusableError
 from selfdebug.model import PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
-from selfdebug.runtime import PLUGIN_FOLDER
-
-sys.path.append(str(PLUGIN_FOLDER))  # for the tests that look at parts of the plugin by themselves
 
 Project = Callable[[Mapping[str, str]], Path]
 Run = Callable[..., PytestRun]
@@ -51,6 +48,14 @@ def each_interpreter(request: pytest.FixtureRequest) -> Interpreter:
 def interpreter() -> Interpreter:
     """The interpreter that runs these tests."""
     return interpreters()[0]
+
+
+@pytest.fixture(scope="session")
+def quick_timeout(interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> float:
+    """Seconds in which a short test surely ends on this machine, loaded as it is, and which are worth waiting for."""
+    root = write_files(tmp_path_factory.mktemp("quick"), {"test_it.py": "def test_a(): pass\n"})
+    run_pytest(interpreter, root)  # the first compiles the libraries
+    return max(2.0, 3 * run_pytest(interpreter, root).seconds)
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> Path:

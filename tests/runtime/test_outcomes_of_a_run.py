@@ -137,10 +137,10 @@ def test_only_the_named_tests_run(run: Run) -> None:
 
 
 def test_thousands_of_node_ids_fit(run: Run) -> None:
-    text = "import pytest\n@pytest.mark.parametrize('n', range(1500))\ndef test_it(n): pass\n"
-    node_ids = [f"{'sub/' * 20}test_it.py::test_it[{n}]" for n in range(1500)]
-    done = run({f"{'sub/' * 20}test_it.py": text}, node_ids=node_ids)
-    assert len(done.passed) == 1500
+    text = "import pytest\n@pytest.mark.parametrize('n', range(800))\ndef test_it(n): pass\n"
+    node_ids = [f"{'sub/' * 35}test_it.py::test_it[{n}]" for n in range(800)]
+    done = run({f"{'sub/' * 35}test_it.py": text}, node_ids=node_ids)
+    assert len(done.passed) == 800
 
 
 @pytest.mark.parametrize("node_id", ["-ptest_evil", "--rootdir=/", "@options", "", "a\nb", "a\0b"])
@@ -292,6 +292,64 @@ def test_subtests_each_tell_their_failure(run: Run) -> None:
         "test_it.py::TestIt::test_all_pass": Outcome.PASSED,
     }
     assert [failure.exception.message.split("\n")[0] for failure in done.failures][:2] == ["1", "3"]
+
+
+def test_only_the_last_of_several_attempts_counts(run: Run) -> None:
+    """As the plugins for flaky tests do it: they give each earlier attempt the outcome "rerun"."""
+    done = run(
+        {
+            "conftest.py": """
+                from _pytest.runner import runtestprotocol
+                def pytest_runtest_protocol(item, nextitem):
+                    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+                    for attempt in (1, 2, 3):
+                        item._initrequest() if attempt > 1 else None
+                        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+                        for report in reports:
+                            if report.failed and attempt < 3:
+                                report.outcome = "rerun"
+                            item.ihook.pytest_runtest_logreport(report=report)
+                        if not any(report.outcome == "rerun" for report in reports):
+                            break
+                    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+                    return True
+            """,
+            "test_it.py": """
+                attempts = []
+                def test_flaky():
+                    attempts.append(1)
+                    assert len(attempts) == 2
+                def test_broken():
+                    attempts.append(1)
+                    raise ValueError(len(attempts))
+            """,
+        }
+    )
+    assert dict(done.outcomes) == {"test_it.py::test_flaky": Outcome.PASSED, "test_it.py::test_broken": Outcome.FAILED}
+    assert [failure.exception.message for failure in done.failures] == ["5"]
+
+
+def test_outcomes_that_plugins_change_afterwards_are_those_that_count(run: Run) -> None:
+    done = run(
+        {
+            "conftest.py": """
+                import pytest
+                @pytest.hookimpl(tryfirst=True)
+                def pytest_runtest_logreport(report):
+                    if "turned" in report.nodeid and report.when == "call":
+                        report.outcome = "failed"
+                @pytest.fixture
+                def expects():
+                    pytest.xfail("in the fixture")
+            """,
+            "test_it.py": "def test_turned(): pass\ndef test_in_setup(expects): pass\n",
+        }
+    )
+    assert dict(done.outcomes) == {
+        "test_it.py::test_turned": Outcome.FAILED,
+        "test_it.py::test_in_setup": Outcome.XFAILED,
+    }
+    assert [failure.exception.message for failure in done.failures] == ["failed without an exception"]
 
 
 def test_tests_see_the_environment_of_the_user(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

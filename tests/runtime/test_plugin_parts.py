@@ -12,14 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from _selfdebug_plugin.guarded import guarded
-from _selfdebug_plugin.journal import Journal
-from _selfdebug_plugin.redaction import LONGEST, is_secret_name, redact
-from _selfdebug_plugin.values import outline, render, snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
 from selfdebug.runtime import PLUGIN_FOLDER
+from selfdebug.runtime.path._selfdebug_plugin.guarded import guarded
+from selfdebug.runtime.path._selfdebug_plugin.journal import Journal
+from selfdebug.runtime.path._selfdebug_plugin.redaction import LONGEST, is_secret_name, redact
+from selfdebug.runtime.path._selfdebug_plugin.values import outline, render, snapshot
 
 SECRETS = [
     "password='hunter2'",

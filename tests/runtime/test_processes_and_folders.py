@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfdebug.errors import EnvironmentUnusableError
-from selfdebug.pytest_process import Interpreter, folders, last_telling_lines, run_pytest
+from selfdebug.pytest_process import Interpreter, descendants, folders, last_telling_lines, run_pytest
 from selfdebug.pytest_process.child import BoundedOutput, Launch, run_child
 from selfdebug.pytest_process.descendants import end_all, living
 from selfdebug.pytest_process.project import ProjectFiles
@@ -89,8 +90,9 @@ def test_a_run_whose_parent_was_killed_is_cleared_away_by_the_next(tmp_path: Pat
     assert len(list(place.iterdir())) == 2
     (place / "sd-99999999-x").write_text("a file, not one of ours")
     (place / f"sd-{os.getpid()}-x").mkdir()
+    (place / f"sd-{2**70}-x").mkdir()
     folders._clear_abandoned(str(place))
-    assert {path.name for path in place.iterdir()} == {"sd-99999999-x", f"sd-{os.getpid()}-x"}
+    assert {path.name for path in place.iterdir()} == {"sd-99999999-x", f"sd-{os.getpid()}-x", f"sd-{2**70}-x"}
     assert not Path(f"/proc/{orphan}").exists() or "Z" in Path(f"/proc/{orphan}/stat").read_text()
 
 
@@ -105,6 +107,32 @@ def test_folders_without_permissions_are_removed(tmp_path: Path) -> None:
     folders.remove_tree(root)
     assert not root.exists()
     assert (tmp_path / "outside").read_text() == "kept"
+
+
+def test_whatever_cannot_be_removed_is_made_writable_or_left(tmp_path: Path) -> None:
+    """As `shutil.rmtree` calls it; the owner of the machine, who may remove everything, never gets there."""
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name in ("folder", "file", "link", "missing"):
+        folders._make_writable(None, str(tmp_path / name), None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_proc_the_process_group_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descendants, "_PROC", tmp_path / "nowhere")
+    command = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)")
+    child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"up\n"
+    assert living(child.pid, "marker") == {child.pid}
+    reaper = threading.Thread(target=child.wait)
+    reaper.start()
+    assert end_all(child.pid, "marker", grace=5.0)
+    reaper.join()
+    assert child.returncode == -signal.SIGTERM
+    child.stdout.close()
+    assert living(None, "marker") == frozenset()
 
 
 def test_nothing_to_end_is_fine() -> None:
