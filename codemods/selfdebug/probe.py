@@ -268,10 +268,8 @@ def _verify(unit: ProbeUnit, text: str, probed: bytes) -> None:
     except SyntaxError as error:
         raise RefusedError(f"the statement does not compile inside a probe: {error}") from error
     before, after = (ast.dump(_Unwrapped().visit(tree)) for tree in trees)
-    if before != after:
-        raise RefusedError("the statement would mean something else inside a probe")
-    if remove(probed) != remove(unit.source.data):
-        raise RefusedError("the probe could not be taken out again without a trace")
+    if before != after or remove(probed) != remove(unit.source.data):
+        raise RefusedError("a probe would change the statement or could not be taken out again without a trace")
 
 
 class _Unwrapped(ast.NodeTransformer):

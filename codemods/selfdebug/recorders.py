@@ -50,7 +50,10 @@ class Recorder:
         last_line, expressions = self.files[frame.f_code.co_filename]
         # The call of this function stands two lines below the statement's last line.
         line = last_line + trace.tb_lineno - (frame.f_lineno - 2)
-        names = [name for name in list(frame.f_locals) if not name.startswith("__")][:MOST_NAMES]
+        # The interpreter and pytest keep values under names that no program can write, as `.0` and `@py_assert1`.
+        names = [name for name in list(frame.f_locals) if name.isidentifier() and not name.startswith("__")][
+            :MOST_NAMES
+        ]
         shown = ", ".join(f"{name!r}: {self.show(frame.f_locals[name], name)}" for name in names)
         write(f"DBG-PROBE frame={frame.f_code.co_name} line={line} locals={{{shown}}}")
         for key, value in sorted(vars(self.seen).pop(frame.f_code.co_filename, {}).items()):
