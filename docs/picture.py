@@ -46,11 +46,12 @@ def pieces(line: str) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def drawn(text: str, style: frozenset[str], column: int) -> str:
-    """One run of text at its column."""
+    """One run of text at its column, as wide as its cells whatever the font is."""
     color = next((COLORS[code] for code in ("31", "32", "33", "36", "2") if code in style), None)
     fill = f' fill="{color}"' if color else ""
     weight = ' font-weight="bold"' if "1" in style else ""
-    return f'<tspan x="{MARGIN + column * CELL:.1f}"{fill}{weight}>{escape(text, quote=False)}</tspan>'
+    place = f'x="{MARGIN + column * CELL:.1f}" textLength="{len(text) * CELL:.1f}" lengthAdjust="spacingAndGlyphs"'
+    return f"<tspan {place}{fill}{weight}>{escape(text, quote=False)}</tspan>"
 
 
 def picture(screen: str) -> str:
@@ -65,7 +66,8 @@ def picture(screen: str) -> str:
             spans.append(drawn(text, style, column))
             column += len(text)
         if spans:
-            rows.append(f'<text y="{BAR + (number + 1) * LINE - 5}" xml:space="preserve">{"".join(spans)}</text>')
+            place = f'y="{BAR + (number + 1) * LINE - 5}" xml:space="preserve" style="white-space: pre"'
+            rows.append(f"<text {place}>{''.join(spans)}</text>")
     dots = "".join(
         f'<circle cx="{MARGIN + 6 + 20 * number}" cy="17" r="6" fill="{color}"/>'
         for number, color in enumerate(("#ff5f56", "#ffbd2e", "#27c93f"))

@@ -7,7 +7,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
-from selfdebug.model import Attempt, Caught, Failure, FaultLocation, Frame, Patch, Receiver, Repair, Value
+from selfdebug.model import Attempt, Caught, Failure, FaultLocation, Frame, Patch, Receiver, Repair, Value, Verdict
 from selfdebug.reports.diffs import unified
 from selfdebug.terminal import one_line
 
@@ -81,13 +81,13 @@ def first_receiver(location: FaultLocation) -> Receiver | None:
 
 
 def trial_counts(repair: Repair) -> str:
-    """How the candidates were judged: `7 candidates judged: 5 ineffective, 1 regressed, 1 plausible`."""
-    verdicts = Counter(trial.verdict.value for attempt in repair.attempts for trial in attempt.trials)
-    if not verdicts:
-        return "No candidate was judged."
+    """How the candidates were judged: `2 candidates judged: 1 ineffective, 1 plausible.`"""
+    verdicts = Counter(trial.verdict for attempt in repair.attempts for trial in attempt.trials)
+    refused = verdicts.pop(Verdict.REFUSED, 0)
     total = sum(verdicts.values())
-    each = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-    return f"{total} candidate{'s' if total != 1 else ''} judged: {each}."
+    each = ", ".join(f"{count} {verdict.value}" for verdict, count in verdicts.most_common())
+    judged = f"{total} candidate{'s' if total != 1 else ''} judged: {each}." if total else "No candidate was judged."
+    return f"{judged} {refused} more did not fit the code." if refused else judged
 
 
 def guard_sentence(patch: Patch) -> str:

@@ -151,17 +151,10 @@ def test_an_interpreter_that_is_not_there(shop: Path, python: str) -> None:
     assert status(shop) == b""
 
 
-def test_the_demo_repairs_and_leaves_nothing(tmp_path: Path) -> None:
-    done = selfdebug("demo", cwd=tmp_path, TMPDIR=str(tmp_path))
-    assert done.returncode == 0
-    assert b"plausible" in done.stdout
-    assert b"To undo" not in done.stdout
-    assert list(tmp_path.glob("selfdebug-demo*")) == []
-
-
 def test_the_demo_can_stay(tmp_path: Path) -> None:
     done = selfdebug("demo", "--into", "kept", "--color", "always", cwd=tmp_path)
     assert done.returncode == 0
     assert GUARDED in (tmp_path / "kept" / "shop" / "discount.py").read_bytes()
     assert b"\x1b[31;1mFAILED\x1b[0m" in done.stdout
+    assert b"To undo: selfdebug rollback " in done.stdout
     assert f"It stays in {tmp_path / 'kept'}.".encode() in done.stdout

@@ -12,7 +12,7 @@ import pytest
 from pydantic_sarif import model as sarif  # generated from the schema of OASIS, unknown keys forbidden
 
 from selfdebug.errors import UsageError
-from selfdebug.model import FinalStatus, Repair
+from selfdebug.model import FinalStatus, Repair, Verdict
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.formats.json import document
@@ -261,6 +261,17 @@ def test_colour_is_only_paint() -> None:
 def test_a_patch_that_passes_is_called_plausible() -> None:
     assert b"\nPlausible: All pass.\n" in render("text", replace(KEPT, sentence="All pass."))
     assert b"lausible" not in render("text", replace(NOTHING_FAILED, sentence="All pass."))
+
+
+def test_candidates_that_did_not_fit_were_not_judged() -> None:
+    attempt = KEPT.attempts[0]
+    refused = replace(attempt.trials[0], verdict=Verdict.REFUSED)
+    written = render("text", replace(KEPT, attempts=(replace(attempt, trials=(refused, *attempt.trials)),)))
+    assert b"2 candidates judged: 1 ineffective, 1 plausible. 1 more did not fit the code.\n" in written
+    only = render("text", replace(KEPT, attempts=(replace(attempt, trials=(refused,)),)))
+    assert b"No candidate was judged. 1 more did not fit the code.\n" in only
+    none = render("text", replace(KEPT, attempts=(replace(attempt, trials=()),)))
+    assert b"No candidate was judged.\n" in none
 
 
 def test_no_way_back_is_promised_for_a_folder_that_goes_away() -> None:
