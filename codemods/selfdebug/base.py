@@ -68,6 +68,17 @@ class DefaultUse(StrEnum):
     REQUIRED = "required"
 
 
+class DefaultRole(StrEnum):
+    """What a guard's default stands for, which decides where a good one is looked for."""
+
+    RECEIVER = "receiver"  # takes the receiver's place and must support its use
+    VALUE = "value"  # the value of the guarded expression, or of a name or attribute
+    RESULT = "result"  # what the function gives back
+    EXCEPTION = "exception"
+    IMPORT = "import"
+    NAME = "name"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What is to be guarded: the dereference that raised (`user.name`) and the receiver in it (`user`).
@@ -131,6 +142,7 @@ class Guard(ABC):
     family: ClassVar[Family]
     summary: ClassVar[str]
     default_use: ClassVar[DefaultUse] = DefaultUse.NONE
+    default_role: ClassVar[DefaultRole] = DefaultRole.VALUE
     tests: ClassVar[frozenset[Test]] = frozenset({Test.NOT_NONE})
     examples: ClassVar[tuple[Example, ...]] = ()
     refusals: ClassVar[tuple[Refusal, ...]] = ()

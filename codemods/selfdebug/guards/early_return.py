@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import CONDITIONS, DefaultUse, Example, Family, Guard, Parameters, Refusal, Test
+from codemods.selfdebug.base import (
+    CONDITIONS,
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    Test,
+)
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.exits import check_return, leave_before
 
@@ -20,6 +30,7 @@ class EarlyReturn(Guard):
     family = Family.EARLY_RETURN
     summary = "return before the statement"
     default_use = DefaultUse.OPTIONAL
+    default_role = DefaultRole.RESULT
     tests = CONDITIONS
     examples = (
         Example(

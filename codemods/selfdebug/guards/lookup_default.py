@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
+from codemods.selfdebug.base import (
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.edits import replace_statement
 from codemods.selfdebug.extent import refuse_stored
@@ -29,6 +39,7 @@ class LookupDefault(Guard):
     family = Family.LOOKUP_DEFAULT
     summary = "give the look-up a default"
     default_use = DefaultUse.OPTIONAL
+    default_role = DefaultRole.RECEIVER
     tests = frozenset({Test.NOT_NONE, Test.HAS_KEY})
     examples = (
         Example(

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
+from codemods.selfdebug.base import (
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
 from codemods.selfdebug.edits import insert_at_unit
 from codemods.selfdebug.scopes import bound_by
 from codemods.selfdebug.source import Level, Statement
@@ -26,6 +36,7 @@ class MissingImport(Guard):
     family = Family.NAME
     summary = "import the module that the name stands for"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.IMPORT
     tests = frozenset({Test.NO_EXCEPTION})
     examples = (
         Example(

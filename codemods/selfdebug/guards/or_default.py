@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
+from codemods.selfdebug.base import (
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.extent import refuse_discarded
 from codemods.selfdebug.precedence import operand_of_or
@@ -22,6 +32,7 @@ class OrDefault(Guard):
     family = Family.EXPRESSION_DEFAULT
     summary = "put `or` and a default after the receiver"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.RECEIVER
     tests = frozenset({Test.NOT_NONE, Test.TRUTHY})
     examples = (
         Example(

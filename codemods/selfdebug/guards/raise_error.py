@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import CONDITIONS, DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError
+from codemods.selfdebug.base import (
+    CONDITIONS,
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+)
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.exits import leave_before
 
@@ -20,6 +30,7 @@ class RaiseError(Guard):
     family = Family.RAISE
     summary = "raise the exception that callers expect"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.EXCEPTION
     tests = CONDITIONS
     examples = (
         Example(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, Test
+from codemods.selfdebug.base import DefaultRole, DefaultUse, Example, Family, Guard, Parameters, Refusal, Test
 from codemods.selfdebug.conditions import bind, condition_for
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.extent import refuse_discarded
@@ -23,6 +23,7 @@ class ReceiverDefault(Guard):
     family = Family.EXPRESSION_DEFAULT
     summary = "use a default in place of the receiver"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.RECEIVER
     tests = frozenset({Test.NOT_NONE, Test.TRUTHY, Test.IS_INSTANCE, Test.NON_ZERO})
     examples = (
         Example(

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
+from codemods.selfdebug.base import (
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -18,6 +28,7 @@ class ReplaceName(Guard):
     family = Family.NAME
     summary = "use the name that was meant"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.NAME
     tests = frozenset({Test.NO_EXCEPTION})
     examples = (
         Example("x = «lenght» + 1\n", "x = length + 1\n", Parameters("length", Test.NO_EXCEPTION)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from codemods.selfdebug.base import (
+    DefaultRole,
     DefaultUse,
     Example,
     Family,
@@ -40,6 +41,7 @@ class SubstituteBefore(Guard):
     family = Family.SUBSTITUTION
     summary = "give the receiver a default before the statement"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.RECEIVER
     tests = frozenset({Test.NOT_NONE, Test.TRUTHY, Test.IS_INSTANCE, Test.NON_ZERO})
     examples = (
         Example(

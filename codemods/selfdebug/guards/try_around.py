@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
+from codemods.selfdebug.base import (
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.edits import attempt, line, replace_statement
 from codemods.selfdebug.exceptions import exception_names, refuse_caught
@@ -33,6 +43,7 @@ class TryAround(Guard):
     family = Family.HANDLER
     summary = "catch the exception around the statement"
     default_use = DefaultUse.OPTIONAL
+    default_role = DefaultRole.RESULT
     tests = frozenset({Test.NO_EXCEPTION})
     examples = (
         Example(
