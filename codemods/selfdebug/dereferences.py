@@ -171,12 +171,12 @@ def _assign(node: cst.Assign) -> Iterator[_Use]:
 
 @_uses.register
 def _starred(node: cst.StarredElement) -> Iterator[_Use]:
-    yield Operation.STAR, "*", 0, node, node.value
+    yield Operation.STAR, "*", 0, node.value, node.value
 
 
 @_uses.register
 def _starred_dict(node: cst.StarredDictElement) -> Iterator[_Use]:
-    yield Operation.DOUBLE_STAR, "**", 0, node, node.value
+    yield Operation.DOUBLE_STAR, "**", 0, node.value, node.value
 
 
 @_uses.register

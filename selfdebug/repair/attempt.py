@@ -29,7 +29,14 @@ from selfdebug.repair.grouping import Group, crash
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import Unlocated, locate, locate_call
 from selfdebug.stages.observe import Observed, observe, with_observed_first
-from selfdebug.stages.propose import LocatedSite, apply_candidate, propose, read_expectations, test_frame
+from selfdebug.stages.propose import (
+    Evidence,
+    LocatedSite,
+    apply_candidate,
+    propose,
+    read_expectations,
+    test_frame,
+)
 from selfdebug.stages.validate import is_same_crash, judge, refused, regressions
 from selfdebug.trace import mapping as record
 
@@ -215,7 +222,8 @@ def _candidates(bench: Bench, group: Group, diagnosis: Diagnosis) -> Iterator[Ca
     first = replace(places[0], location=diagnosis.location)
     frame = test_frame(group[0])
     text, line = (_text(bench, frame.file), frame.line or 0) if frame and frame.file else ("", 0)
-    return propose((first, *places[1:]), diagnosis.observations, read_expectations(text, line))
+    evidence = Evidence(crash(group[0]).exception, diagnosis.observations, read_expectations(text, line))
+    return propose((first, *places[1:]), evidence)
 
 
 def _text(bench: Bench, file: str) -> str:

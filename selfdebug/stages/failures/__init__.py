@@ -16,11 +16,11 @@ from selfdebug.model import Failure
 from selfdebug.paths import ProjectPaths
 from selfdebug.stages.failures.assembly import assemble
 from selfdebug.stages.failures.normalise import plain_lines, without_prefixes
-from selfdebug.stages.failures.recognise import best_reading, recognise, repaired
+from selfdebug.stages.failures.recognise import best_reading, likely_repairs, recognise, repaired
 
 __all__ = ["FailureLog", "read_log", "read_log_stream"]
 
-SAMPLE_LINES = 40_000
+SAMPLE_LINES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,10 @@ def read_log_stream(file: BinaryIO, root: Path | None = None, log_root: str | No
     """
     lines = plain_lines(file)
     sample = list(islice(lines, SAMPLE_LINES))
-    findings, repairs = best_reading(sample)
-    if len(sample) == SAMPLE_LINES:
-        findings = recognise(without_prefixes(repaired(chain(sample, lines), repairs)))
+    if len(sample) < SAMPLE_LINES:
+        findings, _ = best_reading(sample)
+    else:
+        whole = repaired(chain(sample, lines), likely_repairs(sample))
+        findings = recognise(without_prefixes(whole))
     failures = assemble(findings, ProjectPaths(root, log_root))
     return FailureLog(failures, tuple(findings.notes))

@@ -8,6 +8,8 @@ from enum import StrEnum
 from selfdebug.model import Failure
 
 MAX_FOUND = 20_000
+MAX_FRAMES = 500_000
+MAX_HELD = 2_000
 
 
 class Source(StrEnum):
@@ -44,6 +46,21 @@ class Findings:
     rootdirs: list[str] = field(default_factory=list)
     line: int = 0
     left_out: int = 0
+    repeated: int = 0
+    _frames: int = 0
+    _told: set[int] = field(default_factory=set)
+
+    def record(self, found: Found) -> None:
+        """Keep a failure, unless it was shown before in the same words."""
+        key = hash((_telling(found.failure), found.failure.node_id, found.title, found.repeat))
+        if key in self._told:
+            self.repeated += 1
+        elif len(self.found) >= MAX_FOUND or self._frames >= MAX_FRAMES:
+            self.left_out += 1
+        else:
+            self._told.add(key)
+            self._frames += len(found.failure.frames)
+            self.found.append(found)
 
     def note(self, sentence: str) -> None:
         """Add a sentence for the reader, once."""
@@ -98,17 +115,25 @@ class Stream:
         """What was held back is no part of a run."""
         held, self.held = self.held, []
         for one in held:
-            self._record(one)
+            self.findings.record(one)
 
     def _keep(self, found: Found) -> None:
         if found.source not in (Source.TRACEBACK, Source.IGNORED):
             self.run_found += 1
-            self._record(found)
-        elif len(self.held) < MAX_FOUND:
+            self.findings.record(found)
+        elif len(self.held) < MAX_HELD:
             self.held.append(found)
 
-    def _record(self, found: Found) -> None:
-        if len(self.findings.found) >= MAX_FOUND:
-            self.findings.left_out += 1
-        else:
-            self.findings.found.append(found)
+
+def _telling(failure: Failure) -> tuple[object, ...]:
+    last = failure.frames[-1] if failure.frames else None
+    return (
+        failure.when,
+        failure.exception.type,
+        failure.exception.message,
+        len(failure.frames),
+        last and (last.path, last.line),
+        tuple((frame.path, frame.line) for frame in failure.frames[:20]),
+        tuple(map(_telling, failure.causes)),
+        tuple(map(_telling, failure.group)),
+    )

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from selfdebug.model import Failure
-from selfdebug.stages.failures.forms import Form, form_types
+from selfdebug.stages.failures.forms import Form, form_marks, form_types
 from selfdebug.stages.failures.found import Findings, Stream
 from selfdebug.stages.failures.normalise import Line, Repair, suspected, without_prefixes
+
+MAX_STREAMS = 64
+WINDOW = 3_000
+_FIRST_SIGNS = (
+    "Traceback (most recent call last)",
+    "= FAILURES =",
+    "= ERRORS =",
+    'File "',
+    "&quot;",
+    "ERROR: ",
+    "FAIL: ",
+)
 
 
 class _StreamReader:
@@ -23,7 +35,7 @@ class _StreamReader:
             if self._busy.feed(line):
                 return
             self._busy = None
-        if line:
+        if line and any(mark in line for mark in form_marks()):
             self._busy = next((form for form in self._forms if form.opens(line)), None)
 
     def close(self) -> None:
@@ -36,12 +48,13 @@ def recognise(lines: Iterable[Line]) -> Findings:
     """Everything that the forms find in the lines."""
     findings = Findings()
     readers: dict[str, _StreamReader] = {}
-    for line in lines:
-        findings.line += 1
-        reader = readers.get(line.stream)
+    for number, (stream, text) in enumerate(lines, 1):
+        findings.line = number
+        reader = readers.get(stream)
         if reader is None:
-            reader = readers[line.stream] = _StreamReader(findings, line.stream)
-        reader.feed(line.text)
+            stream = stream if len(readers) < MAX_STREAMS else ""
+            reader = readers[stream] = readers.get(stream) or _StreamReader(findings, stream)
+        reader.feed(text)
     for reader in readers.values():
         reader.close()
     return findings
@@ -59,6 +72,13 @@ def best_reading(lines: list[str]) -> tuple[Findings, list[Repair]]:
             findings, best, lines = read, _worth(read), mended
             kept.append(repair)
     return findings, kept
+
+
+def likely_repairs(sample: list[str]) -> list[Repair]:
+    """The repairs that help with the first failure of a long log."""
+    first = next((index for index, line in enumerate(sample) if any(sign in line for sign in _FIRST_SIGNS)), 0)
+    start = max(0, first - WINDOW // 10)
+    return best_reading(sample[start : start + WINDOW])[1]
 
 
 def repaired(lines: Iterable[str], repairs: list[Repair]) -> Iterable[str]:

@@ -7,7 +7,7 @@ blank lines between, lines cut out) is accepted as long as the entries themselve
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from selfdebug.model import Failure, Frame, When
 from selfdebug.stages.failures import grammar
@@ -135,7 +135,8 @@ class _Chain:
         if self.wants_code and self.part.frames and (indent > self.header or flush):
             if flush and grammar.surely_exception(text):
                 return False
-            self.part.frames[-1] = replace(self.part.frames[-1], code=text[:500])
+            last = self.part.frames[-1]
+            self.part.frames[-1] = Frame(last.path, last.line, last.function, code=text[:500])
             self.wants_code = False
             return True
         return bool(self.part.frames) and not flush and indent > self.header

@@ -63,15 +63,16 @@ def for_receiver(
             found.append(Default(_BY_TYPE[seen.value.type], f"{receiver.code} was {seen.value.type} elsewhere", _SEEN))
     found.extend(Default(code, f"supports {receiver.operation} {receiver.name}", _USE) for code in _for_use(receiver))
     found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL if code != "None")
-    if receiver.operation == "sort-key":
-        found.insert(0, Default('float("inf")', "sorts last", _USE))
-        found.append(Default('float("-inf")', "sorts first", _USE + 1))
     supported = [default for default in found if _supports(default.code, receiver)]
     return _unique(_raised(supported, expected))
 
 
 def for_value(
-    span_code: str, location: FaultLocation, observations: Sequence[Observation], expected: Sequence[str]
+    span_code: str,
+    location: FaultLocation,
+    observations: Sequence[Observation],
+    expected: Sequence[str],
+    is_sort_key: bool = False,
 ) -> tuple[Default, ...]:
     """Defaults that can take the place of the result of the guarded expression."""
     seen_types = {
@@ -80,6 +81,8 @@ def for_value(
         if seen.file == location.file and seen.expression == span_code and not seen.in_failure
     }
     found = [Default("None", "neutral", _USE)]
+    if is_sort_key:
+        found = [Default('float("inf")', "sorts last", _SEEN), Default('float("-inf")', "sorts first", _USE)]
     found.extend(
         Default(_BY_TYPE[name], f"{span_code} was {name} elsewhere", _SEEN) for name in seen_types if name in _BY_TYPE
     )
@@ -218,8 +221,6 @@ def ast_value(code: str) -> object:
 
 def _supports(code: str, receiver: Receiver) -> bool:
     """Whether the literal can be used as the receiver is; whether the result is right is for the tests to say."""
-    if code.startswith("float("):
-        return receiver.operation in ("sort-key", "compare", "operand")
     value = ast_value(code)
     if receiver.operation == "attribute":
         return hasattr(value, receiver.name)

@@ -8,19 +8,9 @@ family at a site costs less than the next site. What hides least comes first, wh
 from __future__ import annotations
 
 import ast
-from enum import StrEnum
 
 from codemods.selfdebug.base import DefaultUse, Family, Guard, Test
 from selfdebug.model import Receiver, Site
-
-
-class Role(StrEnum):
-    """What a guard's default stands for: the receiver itself, the result of the expression, the function's result."""
-
-    RECEIVER = "receiver"
-    VALUE = "value"
-    RESULT = "result"
-
 
 _FAMILY = {
     Family.CONDITION_PREFIX: 0,
@@ -34,7 +24,7 @@ _FAMILY = {
     Family.EARLY_RETURN: 7,
     Family.SUBSTITUTION: 9,
     Family.COERCION: 10,
-    Family.RAISE: 11,
+    Family.RAISE: 1,  # only proposed where the failing test expects the exception
     Family.HANDLER: 12,
 }
 _TEST = {Test.TRUTHY: 2, Test.NO_EXCEPTION: 1}
@@ -64,15 +54,6 @@ def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt
     if guard.family is Family.EXPRESSION_DEFAULT and test is Test.TRUTHY and _is_alike_when_empty(receiver):
         cost -= _TEST[Test.TRUTHY]
     return cost
-
-
-def role(guard: Guard) -> Role:
-    """What the default of a guard stands for."""
-    if guard.family in (Family.EARLY_RETURN, Family.HANDLER):
-        return Role.RESULT
-    if guard.family in (Family.LOOKUP_DEFAULT, Family.SUBSTITUTION, Family.COERCION):
-        return Role.RECEIVER
-    return Role.RECEIVER if guard.tests == frozenset({Test.TRUTHY}) else Role.VALUE
 
 
 def _is_alike_when_empty(receiver: Receiver) -> bool:

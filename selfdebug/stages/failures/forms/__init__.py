@@ -1,7 +1,8 @@
 """The forms of captured output, one module each: a runner, or a way of printing tracebacks.
 
-A module is a form when it defines `FORM`; it is found by its place in this folder. Adding a form is adding a file,
-with its samples under `samples/<form>/` in the tests.
+A module is a form when it defines `FORM` (its class), `RANK` (forms with a smaller one are asked first) and `MARKS`
+(texts of which a line must hold one for the form to begin at it); it is found by its place in this folder. Adding a
+form is adding a file, with its samples under `samples/<form>/` in the tests.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Protocol
 
 from selfdebug.stages.failures.found import Stream
@@ -36,8 +38,19 @@ class Form(Protocol):
 
 
 @cache
+def form_marks() -> tuple[str, ...]:
+    """Texts of which a line must hold one for any form to begin at it."""
+    return tuple(dict.fromkeys(mark for module in _modules() for mark in module.MARKS))
+
+
+@cache
 def form_types() -> tuple[Callable[[Stream], Form], ...]:
     """The forms of this folder, in the order of their `RANK` (smaller ones are asked first)."""
+    return tuple(module.FORM for module in _modules())
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
     modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
     forms = [module for module in modules if hasattr(module, "FORM")]
-    return tuple(module.FORM for module in sorted(forms, key=lambda module: (module.RANK, module.__name__)))
+    return tuple(sorted(forms, key=lambda module: (module.RANK, module.__name__)))

@@ -9,6 +9,7 @@ from selfdebug.stages.failures import grammar
 from selfdebug.stages.failures.found import Source, Stream
 
 RANK = 95
+MARKS = (".py", "Error: ")
 _ENTRY = re.compile(r"(?:> ?|\s+)(\S.*?\.pyx?)\((\d+)\)([^()\s]+)\(\)")
 
 

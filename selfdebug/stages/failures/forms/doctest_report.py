@@ -10,6 +10,7 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.tracebacks import TracebackReader
 
 RANK = 25
+MARKS = ("*****",)
 
 
 class DoctestReport:

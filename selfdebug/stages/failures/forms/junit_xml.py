@@ -12,6 +12,7 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.pytest_text.entry import EntryReader, when_of
 
 RANK = 5
+MARKS = ("<test",)
 MAX_CASE = 2_000_000
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)')")
 _OUTCOME = re.compile(r"<(failure|error)\b")

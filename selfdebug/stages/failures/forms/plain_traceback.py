@@ -9,6 +9,7 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.tracebacks import TracebackReader
 
 RANK = 90
+MARKS = ("Traceback (most recent", "File ", "Exception ignored")
 _IGNORED = ("Exception ignored in", "Exception ignored while")
 _PAGE_TYPE = "Exception Type:"
 _PAGE_VALUE = "Exception Value:"

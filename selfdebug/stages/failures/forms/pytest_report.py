@@ -17,6 +17,24 @@ from selfdebug.stages.failures.pytest_text.naming import SessionNames
 from selfdebug.stages.failures.pytest_text.summary import progress_line, summary_line
 
 RANK = 10
+MARKS = (
+    "=====",
+    "__",
+    "――",
+    ": in ",
+    "E  ",
+    "rootdir: ",
+    "collected ",
+    "session starts",
+    "ImportError while",
+    "FAIL",
+    "ERROR",
+    "%]",
+    " passed",
+    " failed",
+    " error",
+    " skipped",
+)
 _ENDED = re.compile(r"(?:=+ )?(?:\d+ \w+|no tests ran)\b.* in \d+(?:[.,:]\d+)*(?: ?s\b| seconds| \()")
 _SHORT_END = re.compile(
     r"(?:\d+ (?:failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests)\b)"

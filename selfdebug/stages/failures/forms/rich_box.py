@@ -11,6 +11,7 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.tracebacks import MAX_FRAMES, Part, failure_of
 
 RANK = 30
+MARKS = ("Traceback (most recent",)
 _TOP = re.compile(r"\s*[╭┌+][-─━ ]+Traceback \(most recent call last\)[-─━ ]*[╮┐+]?\s*$")
 _BOTTOM = re.compile(r"\s*[╰└+][-─━]{3,}[╯┘+]?\s*$")
 _SIDES = "│┃|"

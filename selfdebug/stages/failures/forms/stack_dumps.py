@@ -9,6 +9,7 @@ from selfdebug.stages.failures import grammar
 from selfdebug.stages.failures.found import Source, Stream
 
 RANK = 15
+MARKS = ("atal Python error", "atal exception", "+++", "Timeout (")
 _FATAL = re.compile(r"(?:Windows f|F)atal (?:Python error|exception): (.*)$")
 _THREAD = re.compile(r"(?:Current thread|Thread) .*\(most recent call first\):")
 _STACK = re.compile(r"~+ Stack of (\S+)")

@@ -9,6 +9,7 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.tracebacks import TracebackReader
 
 RANK = 21
+MARKS = ("[FAIL]", "[ERROR]", " ... ")
 _OUTCOMES = ("[FAIL]", "[ERROR]")
 _PROGRESS = re.compile(r" \.\.\. +\[(?:OK|FAIL|ERROR|SKIPPED|TODO)\]$")
 _TEST = re.compile(r"(?:[^\W\d]\w*\.)+[^\W\d]\w*$")

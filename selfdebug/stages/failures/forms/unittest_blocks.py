@@ -11,6 +11,18 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.tracebacks import TracebackReader
 
 RANK = 20
+MARKS = (
+    "=====",
+    " ... ",
+    "Ran ",
+    "$ ",
+    "+ ",
+    "-m unittest",
+    "manage.py test",
+    "Found ",
+    "Creating test",
+    "System check ",
+)
 _HEADER = re.compile(r"(ERROR|FAIL|UNEXPECTED SUCCESS): (\S.*)$")
 _PROGRESS = re.compile(r"\S.* \.\.\. (?:ok|ERROR|FAIL|skipped\b.*)$")
 _RAN = re.compile(r"Ran \d+ tests? in ")

@@ -7,22 +7,33 @@ from typing import BinaryIO
 
 from selfdebug.stages.failures.normalise.damage import Repair, suspected
 from selfdebug.stages.failures.normalise.embedded import unfolded
-from selfdebug.stages.failures.normalise.encoding import decoded_lines
+from selfdebug.stages.failures.normalise.encoding import decoded_blocks
 from selfdebug.stages.failures.normalise.line import Line
-from selfdebug.stages.failures.normalise.markup import without_links
+from selfdebug.stages.failures.normalise.markup import without_links, without_typography
 from selfdebug.stages.failures.normalise.prefixes import PrefixStripper
 from selfdebug.stages.failures.normalise.terminal import without_codes
 
 __all__ = ["Line", "Repair", "plain_lines", "suspected", "without_prefixes"]
 
 MAX_LINE = 10_000
+_SIGNS = ("\\n", '{"', "\\_", "“", "”", "«")
 
 
 def plain_lines(file: BinaryIO) -> Iterator[str]:
     """The lines of a log as they would look in an editor: decoded, without colours, links and string escapes."""
-    for raw in decoded_lines(file):
-        for line in unfolded(without_codes(raw)):
-            yield without_links(without_codes(line) if line is not raw else line)
+    for block in decoded_blocks(file):
+        text = without_links(without_codes(block))
+        lines = text.split("\n")
+        if any(sign in text for sign in _SIGNS):
+            yield from _unspelled(lines)
+        else:
+            yield from lines
+
+
+def _unspelled(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        for inner in unfolded(line):
+            yield without_typography(inner if inner is line else without_links(without_codes(inner)))
 
 
 def without_prefixes(lines: Iterable[str]) -> Iterator[Line]:

@@ -17,20 +17,31 @@ _MARKS = (
 )
 
 
-def decoded_lines(file: BinaryIO) -> Iterator[str]:
-    """The lines of a file in whatever encoding, without their ends; lone carriage returns end lines as well."""
-    carry = ""
+def decoded_blocks(file: BinaryIO) -> Iterator[str]:
+    """The text of a file in whatever encoding, in blocks that end with a whole line, every line end a line feed.
+
+    Lone carriage returns end lines as well: progress bars use them.
+    """
+    carry: list[str] = []
     for block in _decoded(file):
-        text = (carry + block).replace("\r\r\n", "\n").replace("\r\n", "\n")
-        is_open = text.endswith("\r")
-        lines = text[: -1 if is_open else None].replace("\r", "\n").split("\n")
-        carry = lines.pop() + ("\r" if is_open else "")
-        yield from lines
-        if len(carry) > MAX_CARRY:
-            yield carry
-            carry = ""
-    if carry:
-        yield from carry.rstrip("\r").split("\r")
+        cut = max(block.rfind("\n"), block.rfind("\r"))
+        if cut < 0 or (cut == len(block) - 1 and block[cut] == "\r"):
+            carry.append(block)
+            if len(carry) * BLOCK > MAX_CARRY:
+                yield _line_ends("".join(carry))
+                carry = []
+            continue
+        yield _line_ends("".join(carry) + block[: cut + 1])
+        carry = [block[cut + 1 :]]
+    rest = "".join(carry)
+    if rest:
+        yield _line_ends(rest)
+
+
+def _line_ends(text: str) -> str:
+    if "\r" in text:
+        text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
+    return text.removesuffix("\n")
 
 
 def _decoded(file: BinaryIO) -> Iterator[str]:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeAlias
 
-
-class Line(NamedTuple):
-    """One line without its end and prefix; `stream` tells the writers apart that a log interleaves."""
-
-    stream: str
-    text: str
+Line: TypeAlias = tuple[str, str]
+"""The stream that a line belongs to (the writers that a log interleaves), and its text without end and prefix."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-_LINK = re.compile(r"\[([^\[\]]*)\]\((?:https?|file|vscode)://[^()\s]*\)")
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\((?:https?|file|vscode)://[^()\s]*\)")
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'"})
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|s|br|em|td|th|tr|li|ul|ol|div|pre|code|span|font|body|html|head|table|tbody|strong|section|h[1-6])"
@@ -16,10 +16,13 @@ _BREAK = re.compile(r"<(?:br\s*/?|/p|/div|/li|/tr|/pre)>", re.IGNORECASE)
 _SIGNS = ("&quot;", "&#39;", "&#x27;", "&#34;", "&lt;", "&gt;", "<br", "<span", "<pre", "</")
 
 
-def without_links(line: str) -> str:
-    """The line with Markdown links and escapes undone, and typographic quotes around a file name made plain."""
-    if "](" in line:
-        line = _LINK.sub(r"\1", line)
+def without_links(text: str) -> str:
+    """The text of one or more lines with Markdown links undone."""
+    return _LINK.sub(r"\1", text) if "](" in text else text
+
+
+def without_typography(line: str) -> str:
+    """The line with Markdown's escapes undone, and typographic quotes made plain."""
     if "\\_" in line and ":\\" not in line:
         line = line.replace("\\_", "_")
     if "“" in line or "”" in line or "File «" in line:

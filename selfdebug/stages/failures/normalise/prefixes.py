@@ -75,16 +75,18 @@ class PrefixStripper:
 
     def __call__(self, line: str) -> Line:
         """The line without its prefix, in the stream that the prefix names."""
+        if not self._shapes and not ("=====" in line or "_____" in line or _HEADER in line):
+            return "", line
         for shape in self._shapes:
             match = shape.match(line)
             if match:
                 text = line[match.end() :]
                 if self._learn(text, line[: match.end()]):
                     return self(line)
-                return Line(self._stream(shape, match[0]), text)
+                return self._stream(shape, match[0]), text
         if self._learn(line, ""):
             return self(line)
-        return Line("", line)
+        return "", line
 
     def _stream(self, shape: _Shape, prefix: str) -> str:
         name = self._streams.get(prefix)

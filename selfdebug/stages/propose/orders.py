@@ -1,0 +1,211 @@
+"""What each guard of the registry is asked for at one receiver: conditions, classes, defaults, each with its cost."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
+from codemods.selfdebug.dereferences import Operation, dereferences
+from codemods.selfdebug.registry import guards
+from codemods.selfdebug.source import Source
+from codemods.selfdebug.spans import text_at
+from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
+from selfdebug.stages.propose import names, ranking
+from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value
+from selfdebug.stages.propose.expectations import Expectations, enclosing_function
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedSite:
+    """A place that may be guarded: how it relates to the crash, where it is, and its parsed file."""
+
+    site: Site
+    location: FaultLocation
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known about the failure apart from its place."""
+
+    exception: ExceptionRecord
+    observations: tuple[Observation, ...]
+    wanted: Expectations
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One guard with its parameters, and how late it is to be tried (see `ranking`)."""
+
+    guard: Guard
+    test: Test
+    classes: tuple[str, ...]
+    default: Default | None
+    cost: int
+
+
+# The conditions that can tell the bad value of a kind of fault from the good ones, the exact one first.
+_TESTS = {
+    FaultKind.MISSING_KEY: (Test.HAS_KEY, Test.NO_EXCEPTION),
+    FaultKind.INDEX_RANGE: (Test.IN_RANGE, Test.TRUTHY, Test.NO_EXCEPTION),
+    FaultKind.ZERO_DIVISION: (Test.NON_ZERO, Test.NO_EXCEPTION),
+    FaultKind.UNBOUND_LOCAL: (Test.NO_EXCEPTION,),
+    FaultKind.UNDEFINED_NAME: (Test.NO_EXCEPTION,),
+    FaultKind.MISSING_ATTRIBUTE: (Test.IS_INSTANCE, Test.NO_EXCEPTION),
+    FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.NO_EXCEPTION),
+    FaultKind.UNPACK_COUNT: (Test.NO_EXCEPTION,),
+}
+# Which families may act without a condition of their own, so that nothing is hidden that the fault is not about.
+_UNCONDITIONAL = {
+    FaultKind.UNBOUND_LOCAL: {Family.INITIALISATION, Family.HANDLER},
+    FaultKind.UNDEFINED_NAME: {Family.NAME},
+    FaultKind.MISSING_ATTRIBUTE: {Family.NAME, Family.INITIALISATION, Family.LOOKUP_DEFAULT, Family.HANDLER},
+    FaultKind.WRONG_TYPE: {Family.COERCION, Family.HANDLER},
+}
+_COERCIBLE = ("str", "int", "float", "bytes", "bool")
+
+
+def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterator[Order]:
+    """Everything that may be tried at one receiver of a site, in no particular order."""
+    kind = site.location.kind
+    statement = _statement(site)
+    defaults = _Defaults(site, receiver, evidence, statement)
+    for guard, test in itertools.product(guards().values(), _tests(kind)):
+        if test not in guard.tests or not _may_act(guard, test, kind):
+            continue
+        base = ranking.guard_cost(guard, test, receiver, statement)
+        for classes in _classes(guard, test, site, receiver, evidence):
+            if guard.default_use is not DefaultUse.REQUIRED:
+                yield Order(guard, test, classes, None, base)
+            if guard.default_use is not DefaultUse.NONE:
+                for default in defaults.of(guard, test):
+                    yield Order(guard, test, classes, default, base + default.cost)
+
+
+def _tests(kind: FaultKind) -> tuple[Test, ...]:
+    if kind.is_none:
+        return (Test.NOT_NONE, Test.TRUTHY, Test.NO_EXCEPTION)
+    return _TESTS.get(kind, ())
+
+
+def _may_act(guard: Guard, test: Test, kind: FaultKind) -> bool:
+    return test is not Test.NO_EXCEPTION or guard.family in _UNCONDITIONAL.get(kind, {Family.HANDLER})
+
+
+def _classes(
+    guard: Guard, test: Test, site: LocatedSite, receiver: Receiver, evidence: Evidence
+) -> Iterator[tuple[str, ...]]:
+    """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
+    if guard.family is Family.COERCION and not site.location.kind.is_none:
+        bad, good = _types(site, receiver, evidence)
+        if bad in _COERCIBLE:
+            for name in [*(name for name in good if name in _COERCIBLE), *_COERCIBLE[:2]]:
+                if name != bad:
+                    yield (bad, name)
+    elif test is Test.IS_INSTANCE:
+        known = names.bound_names(site.source.tree, site.location.line)
+        good = tuple(name for name in _types(site, receiver, evidence)[1] if name in known)
+        if good:
+            yield good
+    elif test is Test.NO_EXCEPTION:
+        yield (evidence.exception.short_type,)
+    else:
+        yield ()
+
+
+def _types(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> tuple[str | None, tuple[str, ...]]:
+    """The class that the receiver had when it failed, and those it had when it did not."""
+    seen = [
+        observation
+        for observation in evidence.observations
+        if observation.file == site.location.file and observation.span == receiver.receiver
+    ]
+    bad = next((observation.value.type for observation in seen if observation.in_failure), None)
+    good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
+    return bad, tuple(name for name in good if name != bad)
+
+
+class _Defaults:
+    """The defaults for each role at one receiver, looked for when a guard first asks."""
+
+    def __init__(self, site: LocatedSite, receiver: Receiver, evidence: Evidence, statement: ast.stmt | None) -> None:
+        self._site, self._receiver, self._evidence, self._statement = site, receiver, evidence, statement
+        self._found: dict[DefaultRole, tuple[Default, ...]] = {}
+
+    def of(self, guard: Guard, test: Test) -> tuple[Default, ...]:
+        role = guard.default_role
+        if role is DefaultRole.RECEIVER and test is Test.HAS_KEY:
+            role = DefaultRole.VALUE  # the look-up is the guarded expression itself
+        if role not in self._found:
+            self._found[role] = tuple(_in_style(default, self._site.source) for default in self._looked_for(role))
+        return self._found[role]
+
+    def _looked_for(self, role: DefaultRole) -> tuple[Default, ...]:
+        site, receiver, wanted = self._site, self._receiver, self._evidence.wanted
+        location, tree = site.location, site.source.tree
+        match role:
+            case DefaultRole.RECEIVER:
+                return for_receiver(receiver, location, self._evidence.observations, wanted.neutral)
+            case DefaultRole.VALUE:
+                code = text_at(site.source.lines, receiver.expression)
+                is_key = self._is_in_sort_key()
+                return for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
+            case DefaultRole.RESULT:
+                return for_return(enclosing_function(tree, location.line), wanted.neutral, wanted.answers)
+            case DefaultRole.EXCEPTION:
+                known = names.bound_names(tree, location.line)
+                text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
+                return tuple(
+                    Default(f'{name}("{text} is missing")', "the failing test expects it", 0)
+                    for name in wanted.exceptions
+                    if name in known
+                )
+            case DefaultRole.IMPORT:
+                return tuple(Default(code, "binds the name", 0) for code in names.imports_for(receiver.code))
+            case DefaultRole.NAME:
+                return tuple(Default(name, "is close to it", cost) for cost, name in enumerate(self._near()))
+
+    def _near(self) -> Iterator[str]:
+        location, tree = self._site.location, self._site.source.tree
+        if location.kind is FaultKind.MISSING_ATTRIBUTE:
+            return names.near_attributes(self._receiver.name, tree)
+        return names.near_misses(self._receiver.code, tree, location.line)
+
+    def _is_in_sort_key(self) -> bool:
+        if self._statement is None:
+            return False
+        return any(
+            use.operation is Operation.SORT_KEY and use.receiver.contains(self._receiver.expression)
+            for use in dereferences(self._site.source, self._statement)
+        )
+
+
+def _in_style(default: Default, source: Source) -> Default:
+    """The default with the quotes that the file prefers."""
+    prefers_single = source.text.count("'") > source.text.count('"')
+    if prefers_single and '"' in default.code and not {"'", "\\"} & set(default.code):
+        return replace(default, code=default.code.replace('"', "'"))
+    return default
+
+
+def _statement(site: LocatedSite) -> ast.stmt | None:
+    span = site.location.statement
+    return next(
+        (
+            node
+            for node in ast.walk(site.source.tree)
+            if isinstance(node, ast.stmt) and site.source.extent(node) == span
+        ),
+        None,
+    )
+
+
+def seen_bad(site: LocatedSite, receiver: Receiver, observations: Sequence[Observation]) -> bool:
+    """Whether the receiver was seen to be None when the statement raised."""
+    return any(
+        seen.in_failure and seen.value.is_none and seen.file == site.location.file and seen.span == receiver.receiver
+        for seen in observations
+    )
