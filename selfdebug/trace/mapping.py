@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from codemods.selfdebug.spans import split_lines
 from selfdebug.model import (
     Candidate,
     Caught,
@@ -131,6 +132,21 @@ def observed(
     values = "; ".join(f"{item.expression} was {item.value.type}" for item in _distinct(bad)[:4])
     seen_of = f"{len(observations)} values of {len(by_expression)} expressions were seen"
     step.describe(f"{seen_of}; when it raised, {values}." if values else f"{seen_of}, none when it raised.")
+
+
+def history(observations: Sequence[Observation]) -> list[dict[str, Any]]:
+    """The probed values as assignments of an inner run, so that a variable can be asked for by its name there."""
+    return [
+        {
+            "variable": item.expression,
+            "value": calls.value(item.value),
+            "place": f"{item.file}:{item.span.start_line}",
+            "function": "the probed statement, when it raised" if item.in_failure else "the probed statement",
+            "code": "evaluated",
+            "test": item.node_id,
+        }
+        for item in observations
+    ]
 
 
 def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = ()) -> None:
@@ -291,8 +307,7 @@ def files_checked(step: StepWriter, touched: Sequence[str], changed: Sequence[st
 
 def diff_of(file: str, before: bytes, after: bytes) -> str:
     """A unified diff of two versions of a file, as text; a missing final newline is marked as diff does."""
-    old = before.decode("utf-8", "backslashreplace").splitlines(keepends=True)
-    new = after.decode("utf-8", "backslashreplace").splitlines(keepends=True)
+    old, new = (split_lines(data.decode("utf-8", "backslashreplace")) for data in (before, after))
     lines = difflib.unified_diff(old, new, f"a/{file}", f"b/{file}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 

@@ -112,7 +112,7 @@ class StepWriter:
 
     def untracked(self, *sources: str) -> None:
         """Name sources that the step used and the trace does not see: environment, clock, the user's disk."""
-        self._untracked.extend(sources)
+        self._untracked.extend(map(self._recorder.redactor.text, sources))
 
     def error(self, error: BaseException | str) -> None:
         """Note an error that the step met."""
@@ -326,6 +326,7 @@ class Recorder:
             proposed=tuple(clean(call.proposed)),
             command=tuple(clean(call.command)),
             added=tuple(clean(call.added)),
+            added_because=self.redactor.text(call.added_because),
             outcome=self.redactor.text(call.outcome),
             has_inner=inner is not None and self.settings.include_events,
         )

@@ -81,13 +81,7 @@ class Store:
 
         Raises TraceStoreError.
         """
-        from selfdebug.workspace.state import made
-
-        try:
-            with made(root or folder.parent, folder):
-                pass
-        except (WorkspaceError, OSError) as error:
-            raise TraceStoreError(f"The trace cannot be kept: {error}") from error
+        _make_folder(folder, root or folder.parent)
         with _as_store_errors(folder):
             db = sqlite3.connect(folder / FILE_NAME, isolation_level=None, timeout=5, check_same_thread=False)
             try:
@@ -350,6 +344,20 @@ class Store:
         if lock is not None:
             lock.close()
             _lock_file(self.folder, run_id).unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path, root: Path) -> None:
+    """Make and mark the state folder. Two processes that do so at once may trip over each other's marks: try again."""
+    from selfdebug.workspace.state import made
+
+    for attempt in range(3):
+        try:
+            with made(root, folder):
+                return
+        except (WorkspaceError, OSError) as error:
+            if attempt == 2:
+                raise TraceStoreError(f"The trace cannot be kept: {error}") from error
+            time.sleep(0.02)
 
 
 def set_aside(folder: Path) -> Path | None:

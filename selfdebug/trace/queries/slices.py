@@ -42,10 +42,11 @@ class _Tree:
 
     def grow(self, step: Step, edge: str, depth: int) -> None:
         """Add the step, reached by `edge`, and what it came from."""
-        if len(self.nodes) >= self.max_nodes:
-            self.cut_at.append(step.id)
-            return
         again = step.id in self.seen
+        if len(self.nodes) >= self.max_nodes:
+            if not again:
+                self.cut_at.append(step.id)
+            return
         about = "(see above)" if again else cut(step.description, LINE)
         self.lines.append(f"{'  ' * depth}{edge}{step.id} {about}".rstrip())
         if again:

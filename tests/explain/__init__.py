@@ -1,0 +1,1 @@
+"""Tests of what explains a run: answers, the skill, the MCP server, the delegate."""

@@ -1,0 +1,1 @@
+"""Tests of the trace: recording, the store, the queries."""
