@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -98,6 +99,7 @@ class Workspace:
     def lock(self, run_id: str) -> Iterator[Owner | None]:
         """Hold the project for one run; yields the dead owner that it was taken over from, if any.
 
+        A run that was neither kept nor rolled back when the block ends, for whatever reason, is rolled back then.
         Raises LockedError that names the living owner, WorkspaceError where the state folder cannot be used.
         """
         checked_run_id(run_id)
@@ -106,9 +108,17 @@ class Workspace:
             self._state, self._run_id = state, run_id
             try:
                 with self._stack:
-                    yield former
+                    try:
+                        yield former
+                    finally:
+                        self._settle()
             finally:
                 self._state, self._run = None, None
+
+    def _settle(self) -> None:
+        # What the disk refuses here stays in the journal, and the next command finishes it and says so.
+        with contextlib.suppress(WorkspaceError):
+            self.roll_back()
 
     def _lock(self, stack: ExitStack, run_id: str) -> tuple[Folder, Owner | None]:
         with explained(f"The state folder {self.state_dir} cannot be used"):

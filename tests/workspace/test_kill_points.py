@@ -66,9 +66,13 @@ def recovered(root: Path) -> None:
 
 
 def left_open(root: Path) -> None:
-    workspace = Workspace.open(root)
-    with workspace.lock("r1"):
-        _edit(workspace)
+    def act() -> None:
+        workspace = Workspace.open(root)
+        with workspace.lock("r1"):
+            _edit(workspace)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert _in_child(act) == -signal.SIGKILL
 
 
 def nothing(root: Path) -> None:

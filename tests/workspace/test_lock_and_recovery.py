@@ -222,3 +222,33 @@ def test_a_lock_without_a_note_still_holds(plain: Path) -> None:
         (plain / ".selfdebug/lock").write_bytes(b"torn")
         with pytest.raises(LockedError, match="Another selfdebug run is using"), Workspace.open(plain).lock("r2"):
             pass
+
+
+def test_leaving_the_lock_without_an_end_rolls_back(repo: Path) -> None:
+    before = Seen.at(repo)
+    workspace = Workspace.open(repo)
+    with pytest.raises(KeyboardInterrupt), workspace.lock("r1"):
+        workspace.snapshot(["b.py"], "r1")
+        workspace.write("b.py", b"edited\n")
+        raise KeyboardInterrupt
+    with workspace.lock("r2"):
+        workspace.snapshot(["b.py"], "r2")
+    assert Seen.at(repo) == before
+    assert [run.status for run in workspace.history()] == [RunStatus.ROLLED_BACK] * 2
+    assert workspace.recover() is None
+
+
+def test_a_refusal_on_leaving_the_lock_is_left_to_the_next_command(repo: Path) -> None:
+    def refused(step: Step) -> None:
+        raise OSError(errno.EIO, "Input/output error", step.name)
+
+    workspace = Workspace.open(repo)
+    with watched(lambda step: refused(step) if broken else None):
+        broken = False
+        with workspace.lock("r1"):
+            workspace.snapshot(["b.py"], "r1")
+            workspace.write("b.py", b"edited\n")
+            broken = True
+    recovery = workspace.recover()
+    assert recovery is not None
+    assert recovery.restored == ("b.py",)

@@ -6,6 +6,7 @@ the user edits, removes, stages, commits, stashes, checks out and collects garba
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -17,11 +18,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from selfdebug.workspace import ChangedMeanwhileError, Owner, Workspace
+from selfdebug.workspace.durable import Step, watched
 from workspace.git_projects import git
 
 FILES = ("a.py", "pkg/b.py", "untracked.py")
 CONTENTS = st.sampled_from([b"one\n", b"two\r\n", b"three\n", b""])
 WHICH = st.sampled_from(FILES)
+
+
+def _refuse(step: Step) -> None:
+    raise OSError(errno.EIO, "Input/output error", step.name)
 
 
 class UserAndRun(RuleBasedStateMachine):
@@ -124,7 +130,8 @@ class UserAndRun(RuleBasedStateMachine):
     @precondition(lambda self: self.run is not None)
     @rule()
     def die_and_recover(self) -> None:
-        self._unlock()
+        with watched(_refuse):  # a run that cannot change anything any more leaves what a dead one leaves
+            self._unlock()
         git_state = self._git_state()
         disk = {file: self._disk(file) for file in FILES}
         assert Workspace.open(self.root).recover() is not None
