@@ -15,6 +15,7 @@ from selfdebug.errors import UsageError
 from selfdebug.model import FinalStatus, Repair, Verdict
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
+from selfdebug.reports.evidence import shown_value
 from selfdebug.reports.formats.json import document
 from selfdebug.reports.samples import KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
 from selfdebug.reports.schema import schema
@@ -245,6 +246,64 @@ def test_sarif_names_strange_files_as_uris() -> None:
     (result,) = json.loads(render("sarif", repair))["runs"][0]["results"]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == "my%20shop/%C3%A4%231.py"
+
+
+def undiagnosed(repair: Repair) -> Repair:
+    """The run without its attempts, and with a second failure outside the project."""
+    outside = replace(repair.failures[0], node_id="test_elsewhere", frames=())
+    return replace(repair, attempts=(), failures=(repair.failures[0], outside), diffs=(), files_patched=())
+
+
+def test_failures_that_no_attempt_looked_at_are_told_in_every_format() -> None:
+    repair = undiagnosed(ROLLED_BACK)
+    (diagnostic,) = json.loads(render("rdjson", repair))["diagnostics"]
+    assert diagnostic["location"]["path"] == "shop/discount.py"
+    (result,) = json.loads(render("sarif", repair))["runs"][0]["results"]
+    assert (result["ruleId"], result["ruleIndex"]) == ("AttributeError", 0)
+    assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 8
+    written = render("text", repair).decode()
+    assert "FAILED test_elsewhere\n  AttributeError: " in written
+    assert "  shop/discount.py:8 in discount\n    if customer.orders > 10:  # a regular\n" in written
+    assert "| outside the project |" in render("markdown", repair).decode()
+
+
+def test_a_diagnosis_without_receiver_origin_or_sentence() -> None:
+    attempt = ROLLED_BACK.attempts[0]
+    location = replace(attempt.diagnosis.location, receivers=(), function=None)
+    diagnosis = replace(attempt.diagnosis, location=location, origin=(), sentence="", caught=())
+    repair = replace(ROLLED_BACK, attempts=(replace(attempt, diagnosis=diagnosis),))
+    written = render("text", repair).decode()
+    assert "^" not in written
+    assert "Where the value came from" not in written
+    assert json.loads(render("json", repair))["diagnoses"][0]["receiver"] is None
+    (result,) = json.loads(render("sarif", repair))["runs"][0]["results"]
+    assert "codeFlows" not in result
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 8}
+    sentence = replace(diagnosis, sentence="It fails.")
+    repair = replace(ROLLED_BACK, attempts=(replace(attempt, diagnosis=sentence),))
+    assert "\nIt fails.\n" in render("markdown", repair).decode()
+
+
+def test_a_default_and_its_source_are_named() -> None:
+    attempt = KEPT.attempts[0]
+    assert attempt.kept is not None
+    candidate = replace(attempt.kept.candidate, default="0", default_source="the other returns", reason="")
+    patch = replace(attempt.kept, candidate=candidate)
+    repair = replace(KEPT, attempts=(replace(attempt, kept=patch, pins=()),))
+    written = render("text", repair).decode()
+    assert "Guard: condition-prefix on customer, default 0 (from the other returns).\n" in written
+    assert "Not pinned" not in written
+
+
+def test_a_file_that_declares_no_such_encoding_is_read_as_utf_8() -> None:
+    before = b"# coding: no-such-codec\nx = 1\n"
+    (patch,) = document(replace(KEPT, diffs=(("a.py", before, before + b"y = '\xff'\n"),)))["patches"]
+    assert "+y = '\ufffd'\n" in patch["diff"]
+
+
+def test_a_value_says_that_it_was_cut_or_hidden() -> None:
+    value = replace(KEPT.attempts[0].diagnosis.observations[0].value, truncated=True, redacted=True)
+    assert shown_value(value) == "None [cut] [redacted]"
 
 
 # ---------------------------------------------------------------- text
