@@ -23,11 +23,14 @@ class Journal:
         self._flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         self._waiting: list[bytes] = []
 
+    def hold(self, kind: str, **fields: Any) -> None:
+        """Write a record together with the next one, where another is sure to follow."""
+        fields["kind"] = kind
+        self._waiting.append((self._encode(fields) + "\n").encode("ascii"))
+
     def append(self, kind: str, **fields: Any) -> None:
         """Write one record. What cannot be written now (no descriptor left, folder gone) goes with the next one."""
-        fields["kind"] = kind
-        line = (self._encode(fields) + "\n").encode("ascii")
-        self._waiting.append(line)
+        self.hold(kind, **fields)
         try:
             descriptor = self._open(self._base + "." + str(self._getpid()), self._flags, 0o600)
         except OSError:

@@ -173,7 +173,8 @@ class Reporter:
     def _write_test(self, node_id: str) -> None:
         phases = self._phases.pop(node_id, None)
         if phases:
-            self._journal.append("test", node=node_id, phases=phases)
+            # Opening the file is what costs most, and the next test's start or the session's end follows at once.
+            self._journal.hold("test", node=node_id, phases=phases)
 
     def _write_failure(
         self, node_id: str, when: str | None, exception: BaseException | None, report: Any = None
