@@ -56,8 +56,9 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     number of tests done and the number collected. `env` is the environment to start from, this process's by default.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
-    PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options; and
-    UsageError for a node id that pytest would take for an option.
+    PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options. With
+    `sources` such a run is returned, since it says something of them: it has not `ended`. Raises UsageError for a
+    node id that pytest would take for an option.
     """
     project = ProjectFiles(root)
     request = Request(
@@ -75,7 +76,7 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
         ended = run_child(start, timeout, tick)
         recorded = read_records(scratch.records, project)
     run = _run(run_id, request.node_ids, start.command, ended, recorded)
-    if not recorded.is_greeted and not ended.timed_out:
+    if not (recorded.is_greeted or ended.timed_out or sources):
         raise PytestStartError(_why_not_started(ended), run)
     return run
 

@@ -116,6 +116,17 @@ def test_a_served_file_that_does_not_compile_is_a_failure_to_collect(interpreter
     assert not done.passed
 
 
+def test_a_served_file_that_keeps_pytest_from_starting_is_told_by_the_run(
+    interpreter: Interpreter, tmp_path: Path
+) -> None:
+    files = {"conftest.py": "import module\n", "module.py": "", "test_it.py": "def test_a(): pass\n"}
+    done = run_served(interpreter, write_files(tmp_path, files), {"module.py": b"None.upper\n"})
+    assert not done.ended
+    assert done.exit_code == 4
+    assert [(failure.node_id, failure.exception.name) for failure in done.failures] == [("conftest.py", "upper")]
+    assert done.served == ("module.py",)
+
+
 def test_a_file_that_nobody_imports_is_not_served(interpreter: Interpreter, tmp_path: Path) -> None:
     root = write_files(tmp_path, {"module.py": "", "other.py": "", "test_it.py": "import module\ndef test_a(): pass\n"})
     done = run_served(interpreter, root, {"module.py": b"x = 1\n", "other.py": b"y = 1\n"})
