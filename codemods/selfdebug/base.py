@@ -136,7 +136,8 @@ class Guard(ABC):
     """One rewriting strategy; its docstring, summary, examples and refusals are its tests and its documentation.
 
     A subclass lives in a module of its own under `guards/`, whose file name is its id. `moves_body` says that it needs
-    the whole of a compound statement, not just its header (to put it below a condition, for instance).
+    the whole of a compound statement, not just its header (to put it below a condition, for instance). `lateness` puts
+    a guard behind its family: the rarer of two ways, or the one that says the same in more words.
     """
 
     family: ClassVar[Family]
@@ -144,6 +145,7 @@ class Guard(ABC):
     default_use: ClassVar[DefaultUse] = DefaultUse.NONE
     default_role: ClassVar[DefaultRole] = DefaultRole.VALUE
     tests: ClassVar[frozenset[Test]] = frozenset({Test.NOT_NONE})
+    lateness: ClassVar[int] = 0
     examples: ClassVar[tuple[Example, ...]] = ()
     refusals: ClassVar[tuple[Refusal, ...]] = ()
     moves_body: ClassVar[bool] = False

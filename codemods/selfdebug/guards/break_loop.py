@@ -18,6 +18,7 @@ class BreakLoop(Guard):
     """Ends the loop before the statement where the condition does not hold."""
 
     family = Family.CONTINUE
+    lateness = 2
     summary = "end the loop"
     tests = CONDITIONS
     examples = (

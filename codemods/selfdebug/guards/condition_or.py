@@ -21,6 +21,7 @@ class ConditionOr(Guard):
     """Puts the opposite of the condition and `or` before a question: without the receiver it is true."""
 
     family = Family.CONDITION_PREFIX
+    lateness = 1
     summary = "put the opposite condition and `or` before a question: true without the receiver"
     tests = CONDITIONS
     examples = (

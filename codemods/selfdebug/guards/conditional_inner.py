@@ -24,6 +24,7 @@ class ConditionalInner(Guard):
     """Gives a default for the dereference alone, so that what follows it works on the default."""
 
     family = Family.EXPRESSION_DEFAULT
+    lateness = 1
     summary = "use a default in place of the dereference alone"
     default_use = DefaultUse.REQUIRED
     tests = CONDITIONS

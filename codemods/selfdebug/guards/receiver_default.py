@@ -21,6 +21,7 @@ class ReceiverDefault(Guard):
     """Gives the receiver itself a default, so that the dereference works on it; other falsy receivers stay."""
 
     family = Family.EXPRESSION_DEFAULT
+    lateness = 1
     summary = "use a default in place of the receiver"
     default_use = DefaultUse.REQUIRED
     default_role = DefaultRole.RECEIVER

@@ -64,7 +64,7 @@ def for_receiver(
     found.extend(Default(code, f"supports {receiver.operation} {receiver.name}", _USE) for code in _for_use(receiver))
     found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL if code != "None")
     supported = [default for default in found if _supports(default.code, receiver)]
-    return _unique(_raised(supported, expected))
+    return unique(_raised(supported, expected))
 
 
 def for_value(
@@ -87,7 +87,7 @@ def for_value(
         Default(_BY_TYPE[name], f"{span_code} was {name} elsewhere", _SEEN) for name in seen_types if name in _BY_TYPE
     )
     found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL)
-    return _unique(_raised(found, expected))
+    return unique(_raised(found, expected))
 
 
 def for_return(function: ast.AST | None, expected: Sequence[str], answers: Sequence[str]) -> tuple[Default, ...]:
@@ -105,7 +105,7 @@ def for_return(function: ast.AST | None, expected: Sequence[str], answers: Seque
     found.append(Default("None", "neutral", _USE))
     found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL)
     found.extend(Default(code, "a literal of the failing test", _ANSWER) for code in answers)
-    return _unique(_raised(found, expected))
+    return unique(_raised(found, expected))
 
 
 def _raised(defaults: Iterable[Default], expected: Sequence[str]) -> Iterator[Default]:
@@ -117,7 +117,8 @@ def _raised(defaults: Iterable[Default], expected: Sequence[str]) -> Iterator[De
             yield default
 
 
-def _unique(defaults: Iterable[Default]) -> tuple[Default, ...]:
+def unique(defaults: Iterable[Default]) -> tuple[Default, ...]:
+    """The defaults by cost, each code once, at its lowest cost."""
     best: dict[str, Default] = {}
     for default in sorted(defaults, key=lambda default: default.cost):
         best.setdefault(default.code, default)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
 from codemods.selfdebug.dereferences import Operation, dereferences
@@ -14,7 +14,7 @@ from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
 from selfdebug.stages.propose import names, ranking
-from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value
+from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, unique
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 
 
@@ -65,6 +65,7 @@ _UNCONDITIONAL = {
     FaultKind.MISSING_ATTRIBUTE: {Family.NAME, Family.INITIALISATION, Family.LOOKUP_DEFAULT, Family.HANDLER},
     FaultKind.WRONG_TYPE: {Family.COERCION, Family.HANDLER},
 }
+_BARE_RETURN = 5
 _COERCIBLE = ("str", "int", "float", "bytes", "bool")
 
 
@@ -79,7 +80,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
         base = ranking.guard_cost(guard, test, receiver, statement)
         for classes in _classes(guard, test, site, receiver, evidence):
             if guard.default_use is not DefaultUse.REQUIRED:
-                yield Order(guard, test, classes, None, base)
+                yield Order(guard, test, classes, None, base + defaults.cost_of_none(guard))
             if guard.default_use is not DefaultUse.NONE:
                 for default in defaults.of(guard, test):
                     yield Order(guard, test, classes, default, base + default.cost)
@@ -133,6 +134,7 @@ class _Defaults:
 
     def __init__(self, site: LocatedSite, receiver: Receiver, evidence: Evidence, statement: ast.stmt | None) -> None:
         self._site, self._receiver, self._evidence, self._statement = site, receiver, evidence, statement
+        self._function = enclosing_function(site.source.tree, site.location.line)
         self._found: dict[DefaultRole, tuple[Default, ...]] = {}
 
     def of(self, guard: Guard, test: Test) -> tuple[Default, ...]:
@@ -140,8 +142,15 @@ class _Defaults:
         if role is DefaultRole.RECEIVER and test is Test.HAS_KEY:
             role = DefaultRole.VALUE  # the look-up is the guarded expression itself
         if role not in self._found:
-            self._found[role] = tuple(_in_style(default, self._site.source) for default in self._looked_for(role))
+            self._found[role] = self._looked_for(role)
         return self._found[role]
+
+    def cost_of_none(self, guard: Guard) -> int:
+        """How unlikely it is right to give no default: a bare `return` in a function that gives back values is."""
+        if guard.default_role is not DefaultRole.RESULT or self._function is None:
+            return 0
+        gives_back = any(isinstance(node, ast.Return) and node.value for node in own_nodes(self._function))
+        return _BARE_RETURN if gives_back else 0
 
     def _looked_for(self, role: DefaultRole) -> tuple[Default, ...]:
         site, receiver, wanted = self._site, self._receiver, self._evidence.wanted
@@ -152,9 +161,10 @@ class _Defaults:
             case DefaultRole.VALUE:
                 code = text_at(site.source.lines, receiver.expression)
                 is_key = self._is_in_sort_key()
-                return for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
+                found = for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
+                return unique([*(self._evident_results() if self._is_returned() else ()), *found])
             case DefaultRole.RESULT:
-                return for_return(enclosing_function(tree, location.line), wanted.neutral, wanted.answers)
+                return for_return(self._function, wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
                 known = names.bound_names(tree, location.line)
                 text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
@@ -167,6 +177,14 @@ class _Defaults:
                 return tuple(Default(code, "binds the name", 0) for code in names.imports_for(receiver.code))
             case DefaultRole.NAME:
                 return tuple(Default(name, "is close to it", cost) for cost, name in enumerate(self._near()))
+
+    def _is_returned(self) -> bool:
+        """Whether the guarded expression, with what follows it, is what the function gives back."""
+        returned = self._statement.value if isinstance(self._statement, ast.Return) else None
+        return isinstance(returned, ast.Attribute | ast.Call | ast.Subscript | ast.Await)
+
+    def _evident_results(self) -> Iterator[Default]:
+        return (default for default in for_return(self._function, (), ()) if not default.cost)
 
     def _near(self) -> Iterator[str]:
         location, tree = self._site.location, self._site.source.tree
@@ -181,14 +199,6 @@ class _Defaults:
             use.operation is Operation.SORT_KEY and use.receiver.contains(self._receiver.expression)
             for use in dereferences(self._site.source, self._statement)
         )
-
-
-def _in_style(default: Default, source: Source) -> Default:
-    """The default with the quotes that the file prefers."""
-    prefers_single = source.text.count("'") > source.text.count('"')
-    if prefers_single and '"' in default.code and not {"'", "\\"} & set(default.code):
-        return replace(default, code=default.code.replace('"', "'"))
-    return default
 
 
 def _statement(site: LocatedSite) -> ast.stmt | None:

@@ -46,7 +46,7 @@ def receiver_cost(index: int) -> int:
 
 def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt | None) -> int:
     """How late a guard with this condition comes at a place."""
-    cost = _FAMILY[guard.family] + _TEST.get(test, 0)
+    cost = _FAMILY[guard.family] + guard.lateness + _TEST.get(test, 0)
     if guard.family is Family.HANDLER and guard.default_use is DefaultUse.NONE:
         cost += _WIDENED  # it only fits a handler that is there already and lacks this type
     if guard.family is Family.EXPRESSION_DEFAULT and isinstance(statement, ast.Expr):

@@ -1,0 +1,232 @@
+"""What is proposed for a fault, with which defaults, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.source import Source
+from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Observation, Patch, Site, Value
+from selfdebug.stages.locate import locate, locate_call
+from selfdebug.stages.propose import Evidence, Expectations, LocatedSite, apply_candidate, propose, read_expectations
+
+NONE_ATTRIBUTE = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 'name'")
+
+
+def site(text: str, line: int, exception: ExceptionRecord) -> LocatedSite:
+    source = Source.parse(text.encode())
+    location = locate(Frame("m.py", line, None, "m.py"), exception, source)
+    assert isinstance(location, FaultLocation)
+    return LocatedSite(Site.CRASH, location, source)
+
+
+def patches(
+    text: str,
+    line: int,
+    exception: ExceptionRecord,
+    observations: tuple[Observation, ...] = (),
+    wanted: Expectations = Expectations(),  # noqa: B008 - a frozen record
+) -> list[Patch]:
+    """The edits of the candidates that fit, in order, each once."""
+    place = site(text, line, exception)
+    found: dict[bytes, Patch] = {}
+    for candidate in propose([place], Evidence(exception, observations, wanted)):
+        try:
+            patch = apply_candidate(candidate, place.source)
+        except RefusedError:
+            continue
+        found.setdefault(patch.after, patch)
+    return list(found.values())
+
+
+def after(found: list[Patch], index: int = 0) -> str:
+    return found[index].after.decode()
+
+
+def seen(place: LocatedSite, index: int, type_: str, in_failure: bool = False) -> Observation:
+    receiver = place.location.receivers[index]
+    value = Value(type_, "...", is_none=type_ == "NoneType")
+    return Observation("t", "m.py", receiver.code, receiver.receiver, value, 1, in_failure)
+
+
+def test_a_condition_in_front_comes_before_everything_else() -> None:
+    found = patches("def f(u):\n    if u.name == 'x':\n        return 1\n    return 2\n", 2, NONE_ATTRIBUTE)
+    assert after(found) == "def f(u):\n    if u is not None and u.name == 'x':\n        return 1\n    return 2\n"
+
+
+def test_other_returns_and_the_annotation_give_the_early_return() -> None:
+    found = patches('def f(u) -> str:\n    """Name."""\n    x = u.name\n    return x\n', 3, NONE_ATTRIBUTE)
+    early = [patch for patch in found if patch.candidate.guard == "early-return"]
+    assert early[0].candidate.default == '""'
+    assert early[0].candidate.default_source == "f is annotated to return it"
+    own = patches("def f(u):\n    if u == 3:\n        return -1\n    x = u.name\n    return x\n", 4, NONE_ATTRIBUTE)
+    early = [patch for patch in own if patch.candidate.guard == "early-return"]
+    assert (early[0].candidate.default, early[0].candidate.default_source) == ("-1", "f returns -1 elsewhere")
+
+
+def test_classes_seen_in_working_evaluations_give_the_default() -> None:
+    text = "def f(d):\n    return d.get('k') + 1\n"
+    exception = ExceptionRecord("TypeError", "unsupported operand type(s) for +: 'NoneType' and 'int'")
+    place = site(text, 2, exception)
+    plain = patches(text, 2, exception, (seen(place, 0, "float"),))
+    assert plain[0].candidate.guard == "lookup-default"
+    assert plain[0].candidate.default == "0.0"
+    assert plain[0].candidate.default_source == "d.get('k') was float elsewhere"
+
+
+def test_a_neutral_literal_of_the_failing_test_is_brought_forward() -> None:
+    text = "def f(u):\n    return u.name\n"
+    wanted = read_expectations("def test_f():\n    assert f(None) == 0\n", 2)
+    assert wanted.neutral == ("0",)
+    assert (
+        after(patches(text, 2, NONE_ATTRIBUTE, (), wanted)) == "def f(u):\n    return u.name if u is not None else 0\n"
+    )
+
+
+def test_the_answer_of_the_test_comes_last_and_is_labelled() -> None:
+    text = "def f(u):\n    x = u.name\n    return x\n"
+    wanted = read_expectations("def test_f():\n    assert f(None) == 'Bob'\n", 2)
+    found = patches(text, 2, NONE_ATTRIBUTE, (), wanted)
+    answers = [number for number, patch in enumerate(found) if patch.candidate.default == '"Bob"']
+    assert answers and min(answers) > len(found) - len(answers) - 1
+    assert found[-1].candidate.default_source == "a literal of the failing test"
+
+
+def test_an_expected_exception_is_raised_by_the_guard() -> None:
+    wanted = read_expectations("def test_f():\n    with pytest.raises(ValueError):\n        f(None)\n", 3)
+    found = patches("def f(u):\n    x = u.name\n    return x\n", 2, NONE_ATTRIBUTE, (), wanted)
+    assert "raise ValueError('u is missing')" in after(found)
+
+
+def test_a_handler_that_lacks_only_the_type_is_widened_first() -> None:
+    exception = ExceptionRecord("TypeError", "int() argument must be a string, not 'NoneType'")
+    text = "def f(d):\n    try:\n        return int(d.get('k'))\n    except ValueError:\n        return 1\n"
+    found = patches(text, 3, exception)
+    widened = next(number for number, patch in enumerate(found) if patch.candidate.guard == "except-widen")
+    early = next(number for number, patch in enumerate(found) if patch.candidate.guard == "early-return")
+    assert widened < early
+    assert "except (ValueError, TypeError):" in after(found, widened)
+
+
+def test_a_call_whose_result_nobody_reads_is_wrapped_rather_than_given_a_value() -> None:
+    found = patches("def f(v):\n    v.name()\n    return 1\n", 2, NONE_ATTRIBUTE)
+    assert found[0].candidate.guard == "wrap-statement"
+
+
+def test_none_is_never_given_to_getattr_with_a_default_nor_converted() -> None:
+    guards = {patch.candidate.guard for patch in patches("def f(u):\n    return u.name\n", 2, NONE_ATTRIBUTE)}
+    assert guards & {"conditional-expression", "early-return"}
+    assert not guards & {"getattr-default", "coercion", "replace-name", "missing-import"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "exception", "expected"),
+    [
+        (
+            "import os\n\n\ndef f():\n    return json.dumps(os)\n",
+            5,
+            ExceptionRecord("NameError", "name 'json' is not defined"),
+            "import os\nimport json\n\n\ndef f():\n    return json.dumps(os)\n",
+        ),
+        (
+            "def f(length):\n    return lenght\n",
+            2,
+            ExceptionRecord("NameError", "name 'lenght' is not defined"),
+            "def f(length):\n    return length\n",
+        ),
+        (
+            "class A:\n    def __init__(self):\n        self.total = 1\n    def f(self):\n        return total\n",
+            5,
+            ExceptionRecord("NameError", "name 'total' is not defined"),
+            "class A:\n    def __init__(self):\n        self.total = 1\n    def f(self):\n        return self.total\n",
+        ),
+        (
+            "def f(d):\n    return d['k']\n",
+            2,
+            ExceptionRecord("KeyError", "'k'"),
+            "def f(d):\n    return d.get('k')\n",
+        ),
+        (
+            "def f(x, y):\n    return x / y\n",
+            2,
+            ExceptionRecord("ZeroDivisionError", "division by zero"),
+            "def f(x, y):\n    return x / y if y != 0 else None\n",
+        ),
+        (
+            "def f(xs):\n    for x in xs:\n        best = x\n    return best\n",
+            4,
+            ExceptionRecord("UnboundLocalError", "cannot access local variable 'best' where it is not associated"),
+            "def f(xs):\n    best = None\n    for x in xs:\n        best = x\n    return best\n",
+        ),
+    ],
+)
+def test_each_kind_of_fault_has_its_first_candidate(
+    text: str, line: int, exception: ExceptionRecord, expected: str
+) -> None:
+    assert after(patches(text, line, exception)) == expected
+
+
+def test_a_wrong_class_is_converted_or_tested_for() -> None:
+    text = "def f(x):\n    return 'a' + x\n"
+    exception = ExceptionRecord("TypeError", 'can only concatenate str (not "int") to str')
+    place = site(text, 2, exception)
+    found = patches(text, 2, exception, (seen(place, 0, "int", in_failure=True), seen(place, 0, "str")))
+    texts = [patch.after.decode() for patch in found]
+    assert "def f(x):\n    return 'a' + (str(x) if isinstance(x, int) else x)\n" in texts
+    assert any("isinstance(x, str)" in text for text in texts)
+
+
+def test_an_undated_sort_key_sorts_last() -> None:
+    text = "def f(ts):\n    return sorted(ts, key=lambda t: t.due.name)\n"
+    found = patches(text, 2, NONE_ATTRIBUTE)
+    assert "t.due.name if t.due is not None else float('inf')" in after(found)
+
+
+def test_a_caller_is_a_site_only_for_arguments_that_were_none() -> None:
+    text = "def helper(x):\n    return x.name\n\n\ndef f(a, b):\n    return helper(a) + helper(b)\n"
+    source = Source.parse(text.encode())
+    crash = site(text, 2, NONE_ATTRIBUTE)
+    call = locate_call(Frame("m.py", 6, "f", "m.py"), source)
+    assert isinstance(call, FaultLocation)
+    caller = LocatedSite(Site.CALLER, call, source)
+    was_none = seen(caller, 1, "NoneType", in_failure=True)
+    evidence = Evidence(NONE_ATTRIBUTE, (was_none,), Expectations())
+    candidates = [candidate for candidate in propose([crash, caller], evidence) if candidate.site is Site.CALLER]
+    assert {candidate.receiver_code for candidate in candidates} == {"b"}
+    assert not [
+        candidate
+        for candidate in propose([crash, caller], Evidence(NONE_ATTRIBUTE, (), Expectations()))
+        if candidate.site is Site.CALLER
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "neutral", "answers", "exceptions"),
+    [
+        ("assert f() is None", ("None",), (), ()),
+        ("assert f() == [] and g() == {}", ("[]", "{}"), (), ()),
+        ("assert f() == {'a': None, 'b': 3}", ("None",), ("3",), ()),
+        ("assert not f()", ("False",), (), ()),
+        ("assert f()", ("True",), (), ()),
+        ("self.assertIsNone(f())", ("None",), (), ()),
+        ("self.assertEqual(f('in'), '')", ('""',), ('"in"',)[:0], ()),
+        ("self.assertFalse(f())", ("False",), (), ()),
+        ("self.assertTrue(f())", ("True",), (), ()),
+        ("with pytest.raises((KeyError, errors.Missing)): f()", (), (), ("KeyError", "Missing")),
+        ("assert f(1, None) == -1", (), ("-1",), ()),
+    ],
+)
+def test_expectations_are_read_from_the_test(
+    test: str, neutral: tuple[str, ...], answers: tuple[str, ...], exceptions: tuple[str, ...]
+) -> None:
+    found = read_expectations(f"def test_other():\n    assert x == 7\n\n\ndef test_f(self):\n    {test}\n", 6)
+    assert found == Expectations(neutral, answers, exceptions)
+
+
+def test_a_test_file_that_does_not_parse_expects_nothing() -> None:
+    assert read_expectations("def test(:\n", 1) == Expectations()
+
+
+def test_the_default_has_the_quotes_of_the_file() -> None:
+    found = patches("NAME = 'x'\n\n\ndef f(u) -> str:\n    return u.name\n", 5, NONE_ATTRIBUTE)
+    assert after(found).endswith("return u.name if u is not None else ''\n")
