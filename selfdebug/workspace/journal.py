@@ -60,7 +60,7 @@ class Snapshotted:
 
 @dataclass(frozen=True, slots=True)
 class Stashed:
-    """Where the best attempt was put."""
+    """The commit of the stash entry that holds the best attempt, or the path of a copy of it."""
 
     place: str
 

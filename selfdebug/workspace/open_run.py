@@ -10,7 +10,7 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from selfdebug.errors import InputError, WorkspaceError
 from selfdebug.workspace.errors import ChangedMeanwhileError, ReadOnlyError, shown
@@ -19,7 +19,7 @@ from selfdebug.workspace.journal import Begun, Ended, Final, LeftAlone, Planned,
 from selfdebug.workspace.places import Located, folder_of
 from selfdebug.workspace.project import Project, explained
 from selfdebug.workspace.records import Kept, RollBack, RunStatus
-from selfdebug.workspace.repository import GitFile, GitRefusedError
+from selfdebug.workspace.repository import GitFile, GitRefusedError, StashEntry
 from selfdebug.workspace.restore import Restorer, content_of, temporary_name
 from selfdebug.workspace.run_folder import RunFolder, digest
 
@@ -124,7 +124,7 @@ class OpenRun:
         for file, content in contents.items():
             if content is not None:
                 saved = self._run.state.saved[file]
-                path = self._project.backups.save(file.rpartition("/")[2], content.data)
+                path = self._project.backups.save(_name(file), content.data)
                 with explained("The backup cannot be recorded, so nothing was changed"):
                     self._run.note(Saved(file, saved.number, saved.sha, saved.mode, saved.mtime_ns, saved.copy, path))
 
@@ -209,24 +209,19 @@ class OpenRun:
             old = self._git_file(saved, self._bytes_before(saved)) if saved else self._git_file_on_disk(file)
             before.append(old)
             after.append(GitFile(place.file, data, old.is_executable))
-        places = self._stashed(before, after, message)
+        entry = self._stashed(before, after, message)
+        rest = [file for file in after if entry is None or file.file in entry.left_out]
+        copies = [self._project.backups.save(_name(file.file), file.data or b"", "attempt") for file in rest]
         with explained("The attempt cannot be recorded"):
-            for place_of_attempt in places:
-                self._run.note(Stashed(place_of_attempt))
-        return places
+            self._run.note(Stashed(entry.commit if entry else copies[0]))
+        return (*([entry.place] if entry else []), *copies)
 
-    def _stashed(self, before: Sequence[GitFile], after: Sequence[GitFile], message: str) -> tuple[str, ...]:
+    def _stashed(self, before: Sequence[GitFile], after: Sequence[GitFile], message: str) -> StashEntry | None:
         try:
-            entry = self._project.git().stash(before, after, message)
-            places, rest = [entry.place], set(entry.left_out)
+            return self._project.git().stash(before, after, message)
         except GitRefusedError as error:
             self.git_refusal = str(error)
-            places, rest = [], {file.file for file in after}
-        save: Callable[[str, bytes, str], str] = self._project.backups.save
-        return (
-            *places,
-            *(save(file.file.rpartition("/")[2], file.data or b"", "attempt") for file in after if file.file in rest),
-        )
+            return None
 
     # ------------------------------------------------------------ small things
 
@@ -247,6 +242,10 @@ class OpenRun:
     def _refuse_ended(self) -> None:
         if self._run.state.status is not RunStatus.OPEN:
             raise WorkspaceError(f"Run {self.run_id} has ended; its files are not edited any more.")
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
 
 
 def _refuse_read_only(file: str, folder: Folder, name: str) -> None:

@@ -83,7 +83,11 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class JournalRun:
-    """One past or present run as the journal tells it; `ended` is None while it is not finished."""
+    """One past or present run as the journal tells it; `ended` is None while it is not finished.
+
+    `stash` is the best attempt: the commit of its stash entry, which `git stash apply` takes and which stays the same
+    when other entries come on top, or a file outside git.
+    """
 
     run_id: str
     started: float

@@ -51,7 +51,12 @@ def test_the_attempt_is_named_in_the_history(repo: Path) -> None:
         workspace.snapshot(["b.py"], "r1")
         workspace.stash_attempt({"b.py": b"b = 2\n"}, "attempt")
         workspace.roll_back()
-    assert workspace.history()[0].stash == "stash@{0}"
+    (repo / "pkg/a.py").write_bytes(b"theirs\n")
+    git(repo, "stash", "-q")
+    stash = workspace.history()[0].stash
+    assert stash == git(repo, "rev-parse", "stash@{1}")
+    git(repo, "stash", "apply", "-q", stash)
+    assert (repo / "b.py").read_bytes() == b"b = 2\n"
 
 
 def test_undo_goes_back_run_by_run(repo: Path) -> None:
