@@ -10,13 +10,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import random
 import shutil
 import signal
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -137,8 +141,12 @@ def refused(step: Step) -> None:
 def _in_child(act: Callable[[], None]) -> int:
     """Run in a forked process that has to be killed; the signal that ended it, negative, or its exit code."""
     child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not child:
+        _in_the_child(act)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _in_the_child(act: Callable[[], None]) -> NoReturn:
     try:
         act()
     finally:
@@ -255,3 +263,23 @@ def test_every_step(
                 code = _in_child(act)
                 assert code == -signal.SIGKILL, (number, step, code)
             _check(root, before, scenario)
+
+
+@pytest.mark.parametrize("scenario", ["rolled-back", "kept"])
+def test_random_moments(project: Path, scenario: str) -> None:
+    """Between the steps too, inside libgit2 and the system's own calls."""
+    chosen = SCENARIOS[scenario]
+    ground = Ground(project, Seen.at(project))
+    with ground.copy(0) as root:
+        started = time.perf_counter()
+        chosen.act(root)
+        whole = time.perf_counter() - started
+    for number in range(1, 16):
+        with ground.copy(number) as root:
+            child = os.fork()
+            if not child:
+                _in_the_child(partial(chosen.act, root))
+            time.sleep(random.uniform(0, whole))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            _check(root, ground.before, scenario)
