@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import jsonschema
 import pytest
 from pydantic_sarif import model as sarif  # generated from the schema of OASIS, unknown keys forbidden
 
-from selfdebug.errors import UsageError
-from selfdebug.model import FinalStatus, Repair, Verdict
+from selfdebug.errors import ExitCode, UsageError
+from selfdebug.model import FinalStatus, Repair, Site, Tier, Verdict, When
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.evidence import shown_value
@@ -119,6 +120,25 @@ def test_the_schema_refuses_what_is_not_a_report() -> None:
     broken = document(KEPT) | {"final_status": "maybe"}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, json.loads(schema()))
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        (("properties", "exit_code"), ExitCode),
+        (("properties", "final_status"), FinalStatus),
+        (("$defs", "failure", "properties", "when"), When),
+        (("$defs", "site"), Site),
+        (("$defs", "candidate", "properties", "verdict"), Verdict),
+        (("$defs", "candidate", "properties", "tier"), Tier),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_the_schema_knows_every_word_of_the_records(path: tuple[str, ...], values: type[Enum]) -> None:
+    node = json.loads(schema())
+    for name in path:
+        node = node[name]
+    assert node["enum"] == [member.value for member in values]
 
 
 def test_the_six_fields_of_the_contract() -> None:
