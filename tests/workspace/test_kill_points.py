@@ -247,7 +247,7 @@ def test_every_step(
     with ground.copy(0) as root:
         steps = _steps(lambda: chosen.act(root), obstacle)
     points = [(number, step) for number, step in enumerate(steps, 1) if disturb is not torn or step.fd is not None]
-    assert len(points) > 3
+    assert points
     request.node.user_properties.append(("points", len(points)))
     for number, step in points:
         with ground.copy(number) as root:
