@@ -15,10 +15,11 @@ from typing import BinaryIO
 from selfdebug.model import Failure
 from selfdebug.paths import ProjectPaths
 from selfdebug.stages.failures.assembly import assemble
+from selfdebug.stages.failures.node_ids import node_ids_to_run
 from selfdebug.stages.failures.normalise import plain_lines, without_prefixes
 from selfdebug.stages.failures.recognise import best_reading, likely_repairs, recognise, repaired
 
-__all__ = ["FailureLog", "read_log", "read_log_stream"]
+__all__ = ["FailureLog", "node_ids_to_run", "read_log", "read_log_stream"]
 
 SAMPLE_LINES = 20_000
 

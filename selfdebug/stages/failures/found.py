@@ -121,7 +121,10 @@ class Stream:
         if found.source not in (Source.TRACEBACK, Source.IGNORED):
             self.run_found += 1
             self.findings.record(found)
-        elif len(self.held) < MAX_HELD:
+            return
+        if len(self.held) >= MAX_HELD and not self.in_run:
+            self.release()
+        if len(self.held) < MAX_HELD:
             self.held.append(found)
 
 

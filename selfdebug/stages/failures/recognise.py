@@ -52,8 +52,8 @@ def recognise(lines: Iterable[Line]) -> Findings:
         findings.line = number
         reader = readers.get(stream)
         if reader is None:
-            stream = stream if len(readers) < MAX_STREAMS else ""
-            reader = readers[stream] = readers.get(stream) or _StreamReader(findings, stream)
+            name = stream if len(readers) < MAX_STREAMS else ""
+            reader = readers[name] = readers.get(name) or _StreamReader(findings, name)
         reader.feed(text)
     for reader in readers.values():
         reader.close()
