@@ -161,8 +161,8 @@ class PytestRun:
     """One start of pytest: what was asked, what really ran, and what the injected plugin saw.
 
     `outcomes` maps node ids to outcomes in the order of the run. `ended` is False when pytest did not reach the end of
-    its session (killed, time-out, `os._exit`): such a run proves nothing. `served` names the files whose source came
-    from memory; `running` the test that had begun when the process ended early.
+    its session (killed, time-out, `os._exit`, `pytest.exit`): such a run proves nothing. `served` names the files whose
+    source came from memory; `running` the test that had begun when the process ended early.
     """
 
     id: str

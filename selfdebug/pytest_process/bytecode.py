@@ -22,7 +22,7 @@ def share_bytecode(prefix: Path, interpreter: Interpreter, root: Path) -> None:
     A library that contains the project `root` (tests of an installed package), or our own folder when it is part of the
     project, is left out.
     """
-    libraries = [library for library in interpreter.libraries if not root.is_relative_to(library)]
+    libraries = [library for library in interpreter.libraries if not root.is_relative_to(library.resolve())]
     if not PLUGIN_FOLDER.is_relative_to(root):
         libraries.append(PLUGIN_FOLDER)
     shared = _shared()

@@ -18,8 +18,9 @@ from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME
 _OF_AN_OUTER_RUN = frozenset(
     {"PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"}
 )
-# Bytecode goes where it disturbs nobody, and without any each process would compile all that it imports.
-_OVERRIDDEN = frozenset({"PYTHONDONTWRITEBYTECODE"})
+# Bytecode goes where it disturbs nobody, and without any each process would compile all that it imports; without
+# column tables no sub-expression can be named.
+_OVERRIDDEN = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTHONNODEBUGRANGES"})
 _LONGEST_ARGUMENTS = 100_000
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,10 @@ def new_folder(prefix: str) -> Path:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder, also where tests took the permissions away from folders in it."""
-    shutil.rmtree(folder, onerror=_make_writable)  # `onexc` is new in Python 3.12
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(folder, onexc=_make_writable)
+    else:
+        shutil.rmtree(folder, onerror=_make_writable)
 
 
 def _make_writable(_function: Any, path: str, _error: Any) -> None:

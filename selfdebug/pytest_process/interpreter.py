@@ -26,6 +26,9 @@ try:
     import sysconfig
     paths = sysconfig.get_paths()
     found["libraries"] = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in paths]
+    import site
+    if hasattr(site, "getsitepackages"):
+        found["libraries"] += list(site.getsitepackages()) + [site.getusersitepackages()]
     import pytest
     found["pytest"] = str(pytest.__version__)
 except ImportError as error:
@@ -132,7 +135,7 @@ def _interpreter(path: Path, answer: str) -> Interpreter:
     if _release(found["pytest"]) < OLDEST_PYTEST:
         oldest = ".".join(map(str, OLDEST_PYTEST))
         raise EnvironmentUnusableError(f"{path} has pytest {found['pytest']}; {oldest} or newer is needed")
-    libraries = tuple(dict.fromkeys(Path(folder) for folder in found["libraries"]))
+    libraries = tuple(folder for folder in dict.fromkeys(map(Path, found["libraries"])) if folder.is_dir())
     return Interpreter(path, version, found["pytest"], libraries)
 
 

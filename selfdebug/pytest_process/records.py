@@ -103,8 +103,8 @@ class _Reader:
         self._found.collected = max(self._found.collected, int(line["count"]))
 
     def _take_end(self, line: dict[str, Any]) -> None:
-        # 3 is an internal error of pytest or of a plugin, 2 with a started test an interruption of that test.
-        self._found.is_ended = self._found.is_greeted and line["status"] != 3
+        internal_error = 3  # of pytest or of a plugin
+        self._found.is_ended = self._found.is_greeted and line["status"] != internal_error and not line["stopped"]
 
     def _take_start(self, line: dict[str, Any]) -> None:
         self._found.running = self._node(line["node"])

@@ -201,6 +201,23 @@ def test_leaving_early_with_success_is_not_a_pass(run: Run) -> None:
     assert done.running == "test_it.py::test_quit"
 
 
+@pytest.mark.parametrize("leave", ["pytest.exit('done', returncode=0)", "raise KeyboardInterrupt"])
+def test_stopping_the_session_from_a_test_proves_nothing(run: Run, leave: str) -> None:
+    done = run(
+        {
+            "test_it.py": f"""
+                import pytest
+                def test_before(): pass
+                def test_stop(): {leave}
+                def test_after(): assert 0
+            """
+        },
+    )
+    assert not done.ended
+    assert done.passed == {"test_it.py::test_before"}
+    assert done.running == "test_it.py::test_stop"
+
+
 def test_leaving_in_the_teardown_of_a_passed_test_is_not_a_pass(run: Run) -> None:
     done = run(
         {

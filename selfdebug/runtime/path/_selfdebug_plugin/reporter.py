@@ -45,6 +45,7 @@ class Reporter:
         self._is_controller = False
         self._phases: dict[str, list[Any]] = {}
         self._leaving: int | None = None
+        self._is_stopped = False
 
     # ------------------------------------------------------------ the session
 
@@ -89,9 +90,15 @@ class Reporter:
             return
         if self._recorder is not None:
             self._recorder.flush()
-        for node_id in list(self._phases):
-            self._write_test(node_id)
-        self._journal.append("end", pid=self._pid, status=int(getattr(session, "exitstatus", exitstatus)))
+        for node_id, phases in list(self._phases.items()):
+            if any(outcome == "failed" for _, outcome in phases):  # its worker crashed, which no logfinish follows
+                self._write_test(node_id)
+        status = int(getattr(session, "exitstatus", exitstatus))
+        self._journal.append("end", status=status, stopped=self._is_stopped or bool(session.shouldstop))
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """A test raised KeyboardInterrupt or called `pytest.exit`, so that the tests after it were not run."""
+        self._is_stopped = True
 
     def pytest_internalerror(self, excinfo: Any) -> None:
         """An error of pytest itself or of a plugin, such as a hook in a conftest."""
