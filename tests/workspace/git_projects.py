@@ -12,6 +12,7 @@ GIT_ENVIRONMENT = {
     "GIT_CONFIG_SYSTEM": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TEMPLATE_DIR": "",  # no sample hooks, which every copy of a repository would copy
     "GIT_AUTHOR_NAME": "Ann",
     "GIT_AUTHOR_EMAIL": "ann@example.org",
     "GIT_COMMITTER_NAME": "Ann",

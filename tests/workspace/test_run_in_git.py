@@ -90,6 +90,7 @@ def test_kept_patch_stays_and_can_be_undone(repo: Path, locked: Locked) -> None:
 @pytest.mark.parametrize("state", ["unstaged", "staged", "untracked", "ignored"])
 def test_attempt_on_a_dirty_file_shows_the_attempt_alone(repo: Path, locked: Locked, state: str) -> None:
     file = "b.py" if state in ("unstaged", "staged") else "new.py"
+    (repo / ".git/info").mkdir(exist_ok=True)
     (repo / ".git/info/exclude").write_text("new.py\n" if state == "ignored" else "")
     (repo / file).write_bytes(b"b = 1\nmine = 2\n")
     if state == "staged":
