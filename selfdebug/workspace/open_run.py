@@ -84,7 +84,7 @@ class OpenRun:
         located = {place.file: place for place in map(self._project.locate, files)}
         new = [place for place in located.values() if place.file not in self._run.state.saved]
         contents = {place.file: self._content(place) for place in new}
-        with explained("The files cannot be saved, so nothing was changed"):
+        with explained("The files cannot be saved, so they are not edited"):
             for place in new:
                 self._save_one(place, contents[place.file])
         if (new and not self._save_in_git()) or self._project.backups.is_chosen:
@@ -116,7 +116,7 @@ class OpenRun:
         except GitRefusedError as error:
             self.git_refusal = str(error)
             return False
-        with explained("The snapshot cannot be recorded, so nothing was changed"):
+        with explained("The snapshot cannot be recorded, so the files are not edited"):
             self._run.note(Snapshotted(reference, commit))
         return True
 
@@ -125,7 +125,7 @@ class OpenRun:
             if content is not None:
                 saved = self._run.state.saved[file]
                 path = self._project.backups.save(_name(file), content.data)
-                with explained("The backup cannot be recorded, so nothing was changed"):
+                with explained("The backup cannot be recorded, so the files are not edited"):
                     self._run.note(Saved(file, saved.number, saved.sha, saved.mode, saved.mtime_ns, saved.copy, path))
 
     # ------------------------------------------------------------ writing

@@ -119,6 +119,7 @@ class GitStore:
         Where the touched files differ from HEAD already, a commit of them as they are comes between: so the entry shows
         the attempt alone. Bytes go through git's own conversions (line ends, `$Id$`), as `git add` would do it.
         """
+        message = _one_line(message)
         with _refusals():
             head = self._head()
             head_tree = self._tree(head)
@@ -282,6 +283,11 @@ class GitStore:
             elif path is not None:
                 entries[path] = None
         return entries
+
+
+def _one_line(message: str) -> str:
+    """A message as it may go to a terminal: it names tests, which a project names as it likes."""
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(message.split()))
 
 
 def _mode(file: GitFile) -> int:

@@ -485,3 +485,11 @@ def test_cost_does_not_grow_with_the_repository(repo: Path, locked: Locked) -> N
     workspace.snapshot(["pkg/a.py"], "r1")
     # at most one blob, the trees on its way, three commits
     assert int(git(repo, "count-objects").split()[0]) - objects <= 8
+
+
+def test_the_message_of_an_attempt_is_one_printable_line(repo: Path, locked: Locked) -> None:
+    workspace = locked(repo)
+    workspace.snapshot(["b.py"], "r1")
+    message = "attempt 1, still fails: t.py::test_é[\x1b[31m\n\udce9]"
+    assert workspace.stash_attempt({"b.py": b"b = 2\n"}, message) == ("stash@{0}",)
+    assert git(repo, "stash", "list") == "stash@{0}: attempt 1, still fails: t.py::test_é[?[31m ?]"
