@@ -104,6 +104,14 @@ class Failure:
     is_live: bool = False
 
     @property
+    def crash(self) -> Failure:
+        """The failure that really crashed: for an exception group its first leaf with a project frame, else itself."""
+        for leaf in self.group:
+            if leaf.crash.deepest is not None:
+                return leaf.crash
+        return self
+
+    @property
     def project_frames(self) -> tuple[Frame, ...]:
         """The visible frames inside the project, outermost first."""
         return tuple(frame for frame in self.frames if frame.file and frame.line and not frame.is_hidden)

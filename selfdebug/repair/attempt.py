@@ -25,7 +25,7 @@ from selfdebug.model import (
     Verdict,
 )
 from selfdebug.repair.bench import Bench
-from selfdebug.repair.grouping import Group, crash
+from selfdebug.repair.grouping import Group
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import Unlocated, locate, locate_call
 from selfdebug.stages.observe import Observed, observe, with_observed_first
@@ -55,7 +55,7 @@ class NotDiagnosed:
 def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Diagnosis | NotDiagnosed:
     """What went wrong in the first failure of a group, with what a probed run saw (unless nothing may be run)."""
     failure = group[0]
-    with bench.step("locate", f"locating {crash(failure).exception.short_type}") as step:
+    with bench.step("locate", f"locating {failure.crash.exception.short_type}") as step:
         places = _places(bench, failure)
         if isinstance(places, NotDiagnosed):
             step.describe(places.sentence)
@@ -162,7 +162,7 @@ def progress(attempts: Sequence[Trial], group: Group) -> Trial | None:
 
 
 def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiagnosed:
-    leaf = crash(failure)
+    leaf = failure.crash
     frames = [frame for frame in reversed(leaf.project_frames) if bench.settings.include_tests or not frame.is_test]
     if not frames:
         where = leaf.deepest.place if leaf.deepest else None
@@ -180,7 +180,7 @@ def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiag
 
 
 def _frame_of(failure: Failure, location: FaultLocation) -> Frame | None:
-    frames = reversed(crash(failure).project_frames)
+    frames = reversed(failure.crash.project_frames)
     return next((frame for frame in frames if (frame.file, frame.line) == (location.file, location.line)), None)
 
 
@@ -222,7 +222,7 @@ def _candidates(bench: Bench, group: Group, diagnosis: Diagnosis) -> Iterator[Ca
     first = replace(places[0], location=diagnosis.location)
     frame = test_frame(group[0])
     text, line = (_text(bench, frame.file), frame.line or 0) if frame and frame.file else ("", 0)
-    evidence = Evidence(crash(group[0]).exception, diagnosis.observations, read_expectations(text, line))
+    evidence = Evidence(group[0].crash.exception, diagnosis.observations, read_expectations(text, line))
     return propose((first, *places[1:]), evidence)
 
 

@@ -20,17 +20,8 @@ def groups(failures: Iterable[Failure]) -> list[Group]:
         if failure.node_id is not None and failure.node_id in seen:
             continue
         seen.add(failure.node_id or "")
-        leaf = crash(failure)
+        leaf = failure.crash
         frame = leaf.deepest_source or leaf.deepest
         site = (frame.file, frame.line) if frame else (failure.node_id,)
         found.setdefault((*site, leaf.exception.type), {})[failure.node_id] = failure
     return [tuple(members.values()) for members in found.values()]
-
-
-def crash(failure: Failure) -> Failure:
-    """The failure that really crashed: for an exception group its first leaf with a project frame."""
-    for leaf in failure.group:
-        inner = crash(leaf)
-        if inner.deepest is not None:
-            return inner
-    return failure

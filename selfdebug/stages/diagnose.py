@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from selfdebug.model import (
     Caught,
     Diagnosis,
+    ExceptionRecord,
     Failure,
     FaultKind,
     FaultLocation,
@@ -42,14 +43,15 @@ def diagnose(
 
 def _sentence(failure: Failure, location: FaultLocation, observations: Sequence[Observation]) -> str:
     where = f"{location.file}:{location.line}" + (f" in {location.function}" if location.function else "")
-    raised = f"{failure.exception.short_type} at {where}"
+    exception = failure.crash.exception
+    raised = f"{exception.short_type} at {where}"
     if location.kind is FaultKind.DELIBERATE_RAISE:
         return f"{raised}: the statement raises it on purpose."
     if not location.receivers:
-        return f"{raised}: {failure.exception.message or 'no message'}"
+        return f"{raised}: {exception.message or 'no message'}"
     receiver = location.receivers[0]
     if not location.kind.is_none:
-        return f"{raised}: {_other(failure, location, receiver)}"
+        return f"{raised}: {_other(exception, location, receiver)}"
     was = "was None" if _was_seen(receiver, location, observations) else "was probably None (not observed)"
     what = _WHAT[location.kind].format(name=receiver.name)
     return f"{raised}: {receiver.code} {was}, and None {what}."
@@ -62,10 +64,10 @@ def _was_seen(receiver: Receiver, location: FaultLocation, observations: Sequenc
     )
 
 
-def _other(failure: Failure, location: FaultLocation, receiver: Receiver) -> str:
+def _other(exception: ExceptionRecord, location: FaultLocation, receiver: Receiver) -> str:
     match location.kind:
         case FaultKind.MISSING_KEY:
-            return f"{receiver.code} has no key {failure.exception.key or failure.exception.message}."
+            return f"{receiver.code} has no key {exception.key or exception.message}."
         case FaultKind.INDEX_RANGE:
             return f"{receiver.code} is shorter than its index {receiver.name} needs."
         case FaultKind.UNBOUND_LOCAL:
@@ -75,4 +77,4 @@ def _other(failure: Failure, location: FaultLocation, receiver: Receiver) -> str
         case FaultKind.ZERO_DIVISION:
             return f"{receiver.code} was zero."
         case _:
-            return f"{receiver.code}: {failure.exception.message}"
+            return f"{receiver.code}: {exception.message}"

@@ -70,8 +70,16 @@ def _runnable(failure: Failure, root: Path) -> str | None:
     if separator and not file:
         return _from_frames(failure.frames, root)
     if separator:
-        return None
+        return _moved(failure, file, name[len(file) :], root)
     return _from_runner(name, root) or _from_frames(failure.frames, root)
+
+
+def _moved(failure: Failure, file: str, rest: str, root: Path) -> str | None:
+    """The node id under this root, when a frame shows the same test file below another folder."""
+    for frame in failure.frames:
+        if frame.file and (frame.file.endswith("/" + file) or file.endswith("/" + frame.file)):
+            return frame.file + rest if inside(root, frame.file) else None
+    return None
 
 
 def _from_runner(name: str, root: Path) -> str | None:
