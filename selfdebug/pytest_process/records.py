@@ -119,6 +119,9 @@ class _Reader:
         self._details.pop(self._node(line["node"]), None)
 
     def _take_failure(self, line: dict[str, Any]) -> None:
+        if not line["node"]:  # of the session itself: an error in a hook
+            self._found.failures.append(self._failure(line, None, When(line["when"])))
+            return
         node_id = self._node(line["node"])
         failure = self._failure(line, node_id, When(line["when"]))
         if failure.when is When.COLLECT:
@@ -151,7 +154,7 @@ class _Reader:
         if file is not None:
             self._found.loaded_before.add(file)
 
-    def _failure(self, record: dict[str, Any], node_id: str, when: When) -> Failure:
+    def _failure(self, record: dict[str, Any], node_id: str | None, when: When) -> Failure:
         if "exception" not in record:
             return _told_in_words(node_id, when, str(record.get("text", "")))
         return Failure(
@@ -232,7 +235,7 @@ def _outcome(phases: list[tuple[str | None, str]]) -> Outcome:
     return Outcome.SKIPPED if "skipped" in (outcome for _, outcome in phases) else Outcome.ERROR
 
 
-def _told_in_words(node_id: str, when: When, text: str) -> Failure:
+def _told_in_words(node_id: str | None, when: When, text: str) -> Failure:
     """A failure that pytest made up without an exception: a strict xfail that passed, a worker that crashed."""
     message = text.strip()
     return Failure(node_id, when, ExceptionRecord(_TEXT_ONLY, message or "failed without an exception"), is_live=True)

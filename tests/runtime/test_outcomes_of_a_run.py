@@ -225,7 +225,10 @@ def test_an_error_in_a_hook_is_not_the_end_of_a_session(run: Run) -> None:
     done = run(files)
     assert done.exit_code == 3
     assert not done.ended
-    assert [str(failure.deepest.place) for failure in done.failures if failure.deepest] == ["conftest.py:2"]
+    assert [(failure.node_id, str(failure.deepest.place)) for failure in done.failures if failure.deepest] == [
+        (None, "conftest.py:2")
+    ]
+    assert done.failed == ()
 
 
 def test_without_the_terminal_plugin_outcomes_are_the_same(run: Run) -> None:
