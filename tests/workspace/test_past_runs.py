@@ -10,7 +10,7 @@ import pytest
 
 from selfdebug.errors import UsageError
 from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, past
-from selfdebug.workspace.journal import Begun, Ended, Planned, Saved, decode, encode
+from selfdebug.workspace.journal import Begun, Ended, Final, LeftAlone, Planned, Record, Saved, decode, encode
 from selfdebug.workspace.run_folder import digest
 from workspace.git_projects import files_at, git
 
@@ -137,6 +137,19 @@ def test_old_runs_are_forgotten_with_their_references(repo: Path, monkeypatch: p
     ]
 
 
+def test_lines_about_files_that_were_never_saved_are_left_out(plain: Path) -> None:
+    sha = digest(b"b = 1\n")
+    lines: list[Record] = [
+        Begun("forged", 1.0, 1, "h"),
+        Planned("b.py", sha, None),
+        Final("b.py", sha),
+        LeftAlone("b.py", "x"),
+    ]
+    _forge(plain, *lines, Ended("kept", 2.0, "", False))
+    assert Workspace.open(plain).undo("forged").restored == ()
+    assert (plain / "b.py").read_bytes() == b"b = 1\n"
+
+
 RECORDS = [
     Begun("r1", 1.5, 7, "host"),
     Saved("caf\udce9.py", 0, None, 0, 0, None, None),
@@ -172,7 +185,7 @@ def test_foreign_lines_are_left_out(line: bytes) -> None:
     assert decode(line) is None
 
 
-def _forge(root: Path, *records: Begun | Saved | Planned | Ended, run_id: str = "forged") -> Path:
+def _forge(root: Path, *records: Record, run_id: str = "forged") -> Path:
     folder = root / ".selfdebug/runs" / run_id
     folder.mkdir(parents=True)
     (folder / "journal.jsonl").write_bytes(b"".join(map(encode, records)))
