@@ -80,6 +80,13 @@ def probe(source: bytes, at: int | Span, first_id: int = 1) -> Probed:
     Raises TargetNotFoundError when no statement stands there and RefusedError, with the reason, where a probe could
     change what the program means.
     """
+    try:
+        return _probed(source, at, first_id)
+    except RecursionError as error:
+        raise RefusedError("the statement is too deeply nested to be probed") from error
+
+
+def _probed(source: bytes, at: int | Span, first_id: int) -> Probed:
     parsed = Source.parse(source)
     within = _whole_line(parsed, at) if isinstance(at, int) else at
     unit = unit_at(parsed, within.start_line)

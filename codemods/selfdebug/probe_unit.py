@@ -23,9 +23,7 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _BEHIND_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?")
 _ENCLOSING_LINE = "if 1:\n"
 # libcst's native parser recurses on the C stack, which cannot be caught: what is nested deeper is refused beforehand.
-# Strings that follow each other count as nested; tables of them are the one place where real code has thousands.
 _MAX_DEPTH = 180
-_MAX_QUOTES = 4_000
 
 _Clause = ast.stmt | ast.ExceptHandler | ast.match_case
 
@@ -98,8 +96,8 @@ class ProbeUnit:
             shown[first : last + 1] = [f"{indentation}pass\n", *["\n"] * (last - first)]
         text = self.enclosing + "".join(line.rstrip("\r\n") + "\n" for line in shown)
         depth = max(_depth(self.source, statement) for statement in self.statements)
-        if depth > _MAX_DEPTH or text.count('"') + text.count("'") > _MAX_QUOTES:
-            raise RefusedError("the statement is too large or too deeply nested to be taken apart safely")
+        if depth > _MAX_DEPTH:
+            raise RefusedError("the statement is too deeply nested to be taken apart safely")
         try:
             module = cst.parse_module(text)
             is_exact = module.code == text
@@ -193,11 +191,12 @@ def _indentation(line: str) -> str:
 
 
 def _depth(source: Source, root: ast.AST) -> int:
-    """How deeply the parts of a statement are nested that libcst is shown, counted without recursion."""
+    """How deeply libcst will nest the parts of a statement that it is shown, counted without recursion."""
     hidden = {id(statement) for block in _indented_blocks(source, [root]) for statement in block}
-    deepest, todo = 0, [(root, 1)]
+    deepest, todo = 0, [(root, 0)]
     while todo:
         node, depth = todo.pop()
+        depth += len(node.values) if isinstance(node, ast.BoolOp) else 1  # `a or b or c` is nested there
         deepest = max(deepest, depth)
-        todo.extend((child, depth + 1) for child in ast.iter_child_nodes(node) if id(child) not in hidden)
+        todo.extend((child, depth) for child in ast.iter_child_nodes(node) if id(child) not in hidden)
     return deepest
