@@ -51,7 +51,8 @@ def read_log_stream(file: BinaryIO, root: Path | None = None, log_root: str | No
     if len(sample) < SAMPLE_LINES:
         findings, _ = best_reading(sample)
     else:
-        whole = repaired(chain(sample, lines), likely_repairs(sample))
-        findings = recognise(without_prefixes(whole))
+        repairs = likely_repairs(sample)
+        whole = repaired(chain(sample, lines), repairs)
+        findings = recognise(without_prefixes(whole, repaired(sample, repairs)))
     failures = assemble(findings, ProjectPaths(root, log_root))
     return FailureLog(failures, tuple(findings.notes))

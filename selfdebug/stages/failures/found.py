@@ -47,6 +47,7 @@ class Findings:
     line: int = 0
     left_out: int = 0
     repeated: int = 0
+    runs: int = 0
     _frames: int = 0
     _told: set[int] = field(default_factory=set)
 
@@ -101,6 +102,7 @@ class Stream:
 
     def end_run(self) -> None:
         """The runner has said how it ended: what it did not count is no failure."""
+        self.findings.runs += self.in_run
         self.in_run = False
         self.held.clear()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from selfdebug.model import Failure
 from selfdebug.stages.failures.forms import Form, form_marks, form_types
 from selfdebug.stages.failures.found import Findings, Stream
-from selfdebug.stages.failures.normalise import Line, Repair, suspected, without_prefixes
+from selfdebug.stages.failures.normalise import SUSPICIONS, Line, Repair, without_prefixes
 
 MAX_STREAMS = 64
 WINDOW = 3_000
@@ -62,12 +62,15 @@ def recognise(lines: Iterable[Line]) -> Findings:
 
 def best_reading(lines: list[str]) -> tuple[Findings, list[Repair]]:
     """The findings with the repairs that let more be read, and these repairs."""
-    findings = recognise(without_prefixes(lines))
+    findings = recognise(without_prefixes(lines, lines))
     kept: list[Repair] = []
     best = _worth(findings)
-    for repair in suspected(lines):
+    for suspicion in SUSPICIONS:
+        repair = suspicion(lines)
+        if repair is None:
+            continue
         mended = list(repair(lines))
-        read = recognise(without_prefixes(mended))
+        read = recognise(without_prefixes(mended, mended))
         if _worth(read) > best:
             findings, best, lines = read, _worth(read), mended
             kept.append(repair)
@@ -89,14 +92,15 @@ def repaired(lines: Iterable[str], repairs: list[Repair]) -> Iterable[str]:
 
 
 def _worth(findings: Findings) -> int:
-    """How much was read: whole failures count most, then entries with a function and a node id."""
-    return sum(map(_failure_worth, (found.failure for found in findings.found)))
+    """How much was read: whole runs count most, then failures, then entries with a function and a node id."""
+    return 40 * findings.runs + sum(map(_failure_worth, (found.failure for found in findings.found)))
 
 
 def _failure_worth(failure: Failure) -> int:
     named = sum(frame.function is not None for frame in failure.frames[:20])
     if not failure.exception.type:
         return -5
-    clean = not any(sign in failure.exception.message for sign in ("&#", "&quot;", "&lt;", "&gt;"))
+    shown = failure.exception.message + "".join(frame.function or "" for frame in failure.frames[-3:])
+    clean = not any(sign in shown for sign in ("&#", "&quot;", "&lt;", "&gt;"))
     own = (10 if failure.frames else 2) + named + bool(failure.node_id) + clean
     return own + sum(map(_failure_worth, failure.group))

@@ -12,7 +12,7 @@ from selfdebug.stages.failures.tracebacks import MAX_FRAMES, Part, failure_of
 
 RANK = 40
 MARKS = ("Traceback (most recent",)
-_HEADER = re.compile(r"\s*([^\W\d][\w.]*) {2,}(?:Python \S+: |\S+ )?Traceback \(most recent call last\)")
+_HEADER = re.compile(r"\s*([^\W\d][\w.]*) +(?:Python \S+: |\S+ )?Traceback \(most recent call last\) *$")
 _ARROW = re.compile(r"\s*-+> ?(\d+)(?: (.*))?$")
 _NUMBERED = re.compile(r"\s*\d+(?: |$)")
 _FILE = re.compile(r"\s*File ([^\"].*?):(\d+)(?:, in |, |$)")

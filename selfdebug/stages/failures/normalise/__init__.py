@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from selfdebug.stages.failures.normalise.damage import Repair, suspected
+from selfdebug.stages.failures.normalise.damage import SUSPICIONS, Repair
 from selfdebug.stages.failures.normalise.embedded import unfolded
 from selfdebug.stages.failures.normalise.encoding import decoded_blocks
 from selfdebug.stages.failures.normalise.line import Line
@@ -13,7 +13,7 @@ from selfdebug.stages.failures.normalise.markup import without_links, without_ty
 from selfdebug.stages.failures.normalise.prefixes import PrefixStripper
 from selfdebug.stages.failures.normalise.terminal import without_codes
 
-__all__ = ["Line", "Repair", "plain_lines", "suspected", "without_prefixes"]
+__all__ = ["SUSPICIONS", "Line", "Repair", "plain_lines", "without_prefixes"]
 
 MAX_LINE = 10_000
 _SIGNS = ("\\n", '{"', "\\_", "“", "”", "«")
@@ -36,8 +36,13 @@ def _unspelled(lines: list[str]) -> Iterator[str]:
             yield without_typography(inner if inner is line else without_links(without_codes(inner)))
 
 
-def without_prefixes(lines: Iterable[str]) -> Iterator[Line]:
-    """The lines without the prefixes that were learned from them, each with the stream it belongs to."""
+def without_prefixes(lines: Iterable[str], sample: Iterable[str] = ()) -> Iterator[Line]:
+    """The lines without their prefixes, each with the stream it belongs to.
+
+    Prefixes are learned from the sample first, so that lines above the first anchor lose theirs as well.
+    """
     strip = PrefixStripper()
+    for line in sample:
+        strip(line[:MAX_LINE])
     for line in lines:
         yield strip(line[:MAX_LINE] if len(line) > MAX_LINE else line)

@@ -11,27 +11,60 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from selfdebug.stages.failures.normalise.markup import from_html, looks_like_html
+from selfdebug.stages.failures.normalise.prefixes import Shape, uniform_prefix
 
 Repair = Callable[[Iterable[str]], Iterable[str]]
 SHORTEST_WRAP = 20
 LONGEST_WRAP = 400
 
 
-def suspected(lines: list[str]) -> Iterator[Repair]:
-    """The repairs whose signs these lines show, in the order in which they are to be tried."""
-    if looks_like_html(lines):
-        yield _html_undone
-    if _is_doubled(lines):
-        yield _doubling_undone
+def _html(lines: list[str]) -> Repair | None:
+    return _html_undone if looks_like_html(lines) else None
+
+
+def _doubled(lines: list[str]) -> Repair | None:
+    return _doubling_undone if _is_doubled(lines) else None
+
+
+def _uniform(lines: list[str]) -> Repair | None:
+    shape = uniform_prefix(lines)
+    return partial(_shape_undone, shape=shape) if shape else None
+
+
+def _indented(lines: list[str]) -> Repair | None:
     margin = _margin(lines)
-    if margin:
-        yield partial(_dedented, margin=margin)
-    for width in _wrap_widths(lines):
-        yield partial(_wrap_undone, width=width)
-    if any(map(_is_broken, lines)):
-        yield _breaks_undone
-    if _may_be_reversed(lines):
-        yield _reversed
+    return partial(_dedented, margin=margin) if margin else None
+
+
+def _wrapped(lines: list[str]) -> Repair | None:
+    width = _wrap_width(lines)
+    return partial(_wrap_undone, width=width) if width else None
+
+
+def _broken(lines: list[str]) -> Repair | None:
+    return _breaks_undone if any(map(_is_broken, lines)) else None
+
+
+def _turned(lines: list[str]) -> Repair | None:
+    return _reversed if _may_be_reversed(lines) else None
+
+
+SUSPICIONS: tuple[Callable[[list[str]], Repair | None], ...] = (
+    _html,
+    _doubled,
+    _uniform,
+    _indented,
+    _wrapped,
+    _broken,
+    _turned,
+)
+"""Each looks for the sign of one kind of damage and gives its repair, in the order in which they are to be tried."""
+
+
+def _shape_undone(lines: Iterable[str], shape: Shape) -> Iterator[str]:
+    for line in lines:
+        match = shape.match(line)
+        yield line[match.end() :] if match else line
 
 
 def _html_undone(lines: Iterable[str]) -> Iterator[str]:
@@ -57,7 +90,7 @@ def _doubling_undone(lines: Iterable[str]) -> Iterator[str]:
 
 def _margin(lines: list[str]) -> str:
     """The blanks in front of an indented rule, as quoting a whole report leaves them."""
-    rule = next((line for line in lines if line.startswith((" ", "\t")) and "===== " in line), "")
+    rule = next((line for line in lines if line.startswith((" ", "\t")) and "=====" in line), "")
     return rule[: len(rule) - len(rule.lstrip())] if rule.lstrip().startswith("=====") else ""
 
 
@@ -65,30 +98,37 @@ def _dedented(lines: Iterable[str], margin: str) -> Iterator[str]:
     return (line.removeprefix(margin) for line in lines)
 
 
-def _wrap_widths(lines: list[str]) -> list[int]:
-    """The width at which no line goes on, though many reach it."""
+def _wrap_width(lines: list[str]) -> int:
+    """The width at which no line goes on, though many reach it; 0 when there is none."""
     lengths = Counter(len(line) for line in lines)
     longest = max(lengths, default=0)
     if not SHORTEST_WRAP <= longest <= LONGEST_WRAP or lengths[longest] < max(2, len(lines) // 50):
-        return []
-    return [longest]
+        return 0
+    return longest
 
 
 def _wrap_undone(lines: Iterable[str], width: int) -> Iterator[str]:
-    pending = ""
+    """Join lines of full width with the next, but neither a whole rule nor a line that its writer cut."""
+    pending = last = ""
     for line in lines:
-        pending += line
-        if len(line) == width and not _is_whole_rule(line) and len(pending) < 40 * width:
-            continue
-        yield pending
-        pending = ""
+        goes_on = len(last) == width and len(pending) < 40 * width and not _is_whole(last, line)
+        if pending and not goes_on:
+            yield pending
+            pending = ""
+        pending = pending + line if goes_on else line
+        last = line
+        if not pending:
+            yield ""
     if pending:
         yield pending
 
 
-def _is_whole_rule(line: str) -> bool:
+def _is_whole(line: str, following: str) -> bool:
     text = line.strip()
-    return len(text) > 3 and text[0] == text[-1] and text[0] in "=_-!~+*―" and text[1] in (text[0], " ")
+    if text.endswith("..."):
+        return True
+    is_rule = len(text) > 3 and text[0] == text[-1] and text[0] in "=_-!~+*―" and text[1] in (text[0], " ")
+    return is_rule and not following.startswith(text[0])
 
 
 def _is_broken(line: str) -> bool:
@@ -123,6 +163,9 @@ def _joined(start: str, rest: str) -> str:
 
 def _may_be_reversed(lines: list[str]) -> bool:
     """Whether a traceback's header stands below its entries, or the last line of a session above the first."""
+    last = [line for line in lines[-12:] if line.strip()][-3:]
+    if any("Traceback (most recent call last)" in line for line in last):
+        return True
     header = next((index for index, line in enumerate(lines) if "Traceback (most recent call last)" in line), None)
     entry = next((index for index, line in enumerate(lines) if 'File "' in line and ", line " in line), None)
     if header is not None and entry is not None and entry < header:

@@ -39,7 +39,7 @@ def _record_text(line: str) -> str | None:
     if not isinstance(record, dict):
         return None
     texts = [value for value in record.values() if isinstance(value, str)]
-    if any("\n" in text.rstrip("\n") or "\\n" in text for text in texts):
+    if any("\n" in text.rstrip("\n") or ("\\n" in text and any(mark in text for mark in _MARKS)) for text in texts):
         return None
     return next((record[key] for key in _TEXT_KEYS if isinstance(record.get(key), str)), None)
 

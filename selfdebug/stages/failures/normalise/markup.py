@@ -40,5 +40,5 @@ def looks_like_html(lines: list[str]) -> bool:
 def from_html(line: str) -> list[str]:
     """The lines that a line of HTML shows."""
     if "<" in line:
-        line = _TAG.sub("", _BREAK.sub("\n", line))
+        line = _TAG.sub("", _BREAK.sub("\n", line)).removesuffix("\n")
     return html.unescape(line).split("\n")
