@@ -26,24 +26,30 @@ def new_folder(prefix: str) -> Path:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder, also where tests took the permissions away from folders in it."""
+
+    def make_writable(_function: Any, path: str, _error: Any) -> None:
+        _remove_stubborn(folder, Path(path))
+
     if sys.version_info >= (3, 12):
-        shutil.rmtree(folder, onexc=_make_writable)
+        shutil.rmtree(folder, onexc=make_writable)
     else:
-        shutil.rmtree(folder, onerror=_make_writable)
+        shutil.rmtree(folder, onerror=make_writable)
 
 
-def _make_writable(_function: Any, path: str, _error: Any) -> None:
+def _remove_stubborn(folder: Path, path: Path) -> None:
+    """Give the permissions back and try again; nothing outside `folder`, such as its own parent, is touched."""
     # Whatever stays is left to the system's own cleaning of temporary folders.
     try:
-        Path(path).parent.chmod(stat.S_IRWXU)
-        if not Path(path).is_symlink():
-            Path(path).chmod(stat.S_IRWXU)
+        if path.parent.is_relative_to(folder):
+            path.parent.chmod(stat.S_IRWXU)
+        if not path.is_symlink():
+            path.chmod(stat.S_IRWXU)
     except OSError:
         return
-    if Path(path).is_dir() and not Path(path).is_symlink():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        Path(path).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 @cache

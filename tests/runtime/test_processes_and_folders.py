@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -178,3 +179,17 @@ def test_temporary_files_of_tests_go_with_the_run(interpreter: Interpreter, tmp_
     )
     assert run_pytest(interpreter, root).passed
     assert not list(Path(tempfile.gettempdir()).glob("left-behind-by-a-test-*"))
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o755, 0o700])
+def test_removing_a_tree_leaves_the_mode_of_its_parent(tmp_path: Path, mode: int) -> None:
+    shelf = tmp_path / "shelf"
+    (shelf / "tree" / "inner").mkdir(parents=True)
+    (shelf / "tree" / "inner" / "file").write_text("x")
+    shelf.chmod(mode)
+    gone = shelf / "tree" / "gone"
+    folders.remove_tree(gone)  # not there: the error arises at the top of the tree
+    folders.remove_tree(shelf / "tree" / "inner" / "file")  # no folder: so does this one
+    folders.remove_tree(shelf / "tree")
+    assert not (shelf / "tree").exists()
+    assert stat.S_IMODE(shelf.stat().st_mode) == mode
