@@ -23,6 +23,10 @@ from selfdebug.reports.formats.text import diagnosis_lines, diff_lines
 from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.document import document
 from selfdebug.terminal import Paint, Tone, one_line, progress
+from selfdebug.workspace.changes import changes_of
+
+LAST = "last"
+
 
 # ---------------------------------------------------------------- failures
 
@@ -121,19 +125,39 @@ def _probe_lines(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
 @options.project_options
 @options.pytest_options
 @options.repair_options
+@click.option(
+    "--run",
+    "run_id",
+    is_flag=False,
+    flag_value=LAST,
+    metavar="[RUN]",
+    help="What that kept run changed, by default the last one; nothing is run.",
+)
 @options.color_option
-def diff(log: str | None, root: Path | None, config_file: Path | None, color: str, **given: Any) -> int:
-    """Show the patch that `selfdebug run` would make, and write nothing.
+def diff(
+    log: str | None, root: Path | None, config_file: Path | None, run_id: str | None, color: str, **given: Any
+) -> int:
+    """Show the patch that `selfdebug run` would make, or (with --run) the one that a run has made; write nothing.
 
-    The same as run --dry-run --format diff, in colour on a terminal.
+    Without --run it is the same as run --dry-run --format diff, in colour on a terminal.
     """
+    if run_id is not None:
+        changes = changes_of(config.project_root(root), None if run_id == LAST else run_id)
+        _show_diff(changes.files, color)
+        output.say(f"Run {changes.run_id}: its files as they are now, against those before it.")
+        return 0
     settings = replace(options.settings(root, config_file, given), dry_run=True)
     repaired = repaired_with_progress(settings, options.read_log(log))
-    paint = output.paint(color)
-    if paint.enabled:
-        text = evidence.readable_diff(repaired)
-        output.write("".join(f"{line}\n" for line in diff_lines(text, paint)) if text else "")
-    else:
-        output.write(evidence.whole_diff(repaired))
+    _show_diff(repaired.diffs, color)
     output.say(repaired.sentence)
     return repaired.exit_code
+
+
+def _show_diff(files: tuple[tuple[str, bytes, bytes], ...], color: str) -> None:
+    """Coloured for a person, else the exact bytes."""
+    paint = output.paint(color)
+    if paint.enabled:
+        text = evidence.readable_diff(files)
+        output.write("".join(f"{line}\n" for line in diff_lines(text, paint)) if text else "")
+    else:
+        output.write(evidence.whole_diff(files))

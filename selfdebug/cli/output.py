@@ -70,8 +70,8 @@ def fail(arguments: Sequence[str], code: ExitCode, reason: str, sentence: str) -
     if chosen is not None:
         try:
             write(_document(arguments, chosen, code, reason, sentence))
-        except SelfdebugError as error:
-            say(f"selfdebug: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with the report must not hide what it reports
+            say(f"selfdebug: No {chosen} report could be written: {error}")
     return int(code)
 
 

@@ -11,6 +11,9 @@ from selfdebug.model import Attempt, Caught, Failure, FaultLocation, Frame, Patc
 from selfdebug.reports.diffs import unified
 from selfdebug.terminal import one_line
 
+Files = tuple[tuple[str, bytes, bytes], ...]
+"""Name, bytes before, bytes after."""
+
 
 def decoded(source: bytes) -> str:
     """The text of a Python file in the encoding that it declares (PEP 263), UTF-8 where that cannot be read."""
@@ -21,15 +24,15 @@ def decoded(source: bytes) -> str:
         return source.decode("utf-8", "replace")
 
 
-def whole_diff(repair: Repair) -> bytes:
-    """The diff of all files of the run, in the order in which they were patched."""
-    return b"".join(unified(file, before, after) for file, before, after in repair.diffs)
+def whole_diff(files: Files) -> bytes:
+    """The diff of all files, each with its bytes before and after, in their order."""
+    return b"".join(unified(file, before, after) for file, before, after in files)
 
 
-def readable_diff(repair: Repair) -> str:
+def readable_diff(files: Files) -> str:
     """The diff as text: each file in its own encoding, so that what a person reads is what the editor shows."""
     parts = []
-    for file, before, after in repair.diffs:
+    for file, before, after in files:
         diff = unified(file, before, after)
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)

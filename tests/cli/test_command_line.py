@@ -240,6 +240,23 @@ def test_an_unexpected_exception_is_one_sentence_and_3() -> None:
     assert "Traceback (most recent call last)" in done.stderr
 
 
+def test_a_report_that_cannot_be_written_hides_nothing() -> None:
+    script = (
+        "import selfdebug.reports\n"
+        "def broken(*_):\n"
+        "    raise ValueError('no report')\n"
+        "selfdebug.reports.render = broken\n"
+        "from selfdebug.cli import main\n"
+        "main(['run', '--json', 'no.log'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == (
+        "selfdebug: Cannot read the log no.log: No such file or directory.\n"
+        "selfdebug: No json report could be written: no report\n"
+    )
+
+
 def test_an_interrupt_is_130() -> None:
     script = BROKEN.format(error="KeyboardInterrupt")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -391,6 +408,23 @@ def test_a_kept_run_is_listed_and_undone(tmp_path: Path) -> None:
     done = selfdebug("rollback", run_id, "--root", str(tmp_path))
     assert (done.returncode, (tmp_path / "a.py").read_bytes()) == (0, b"x\n")
     assert selfdebug("rollback", run_id, "--root", str(tmp_path)).returncode == 64
+
+
+def test_what_a_run_changed_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"x\r\n")
+    assert selfdebug("diff", "--run", "--root", str(tmp_path)).returncode == 64
+    first = kept_run(tmp_path)
+    shown = selfdebug("diff", "--run", "--root", str(tmp_path))
+    assert (shown.returncode, shown.stdout.split(b"@@\n")[1]) == (0, b"-x\r\n+y\n")
+    assert first.encode() in shown.stderr
+    assert selfdebug("diff", "--run", first, "--root", str(tmp_path)).stdout == shown.stdout
+    missing = selfdebug("diff", "--run", "run-0", "--root", str(tmp_path))
+    assert (missing.returncode, missing.stderr) == (64, b"selfdebug: There is no kept run run-0 in this project.\n")
+    (copy,) = (tmp_path / ".selfdebug" / "runs" / first).glob("*.bak")
+    copy.write_bytes(b"z\n")
+    damaged = selfdebug("diff", "--run", "--root", str(tmp_path))
+    assert (damaged.returncode, damaged.stdout) == (3, b"")
+    assert b"The saved copy of a.py is gone or damaged." in damaged.stderr
 
 
 def test_a_file_changed_since_is_not_overwritten(tmp_path: Path) -> None:

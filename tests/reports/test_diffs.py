@@ -127,10 +127,10 @@ def test_the_diff_is_as_small_as_the_edit() -> None:
 def test_a_diff_for_reading_is_in_the_encoding_of_the_file() -> None:
     before = "# coding: latin-1\nx = 'é'\n".encode("latin-1")
     repair = replace(KEPT, diffs=(("a.py", before, before + b"y = 1\n"),))
-    assert " x = 'é'\n" in readable_diff(repair)
+    assert " x = 'é'\n" in readable_diff(repair.diffs)
     broken = b"# coding: no-such-codec\nx = 1\n"
     repair = replace(KEPT, diffs=(("a.py", broken, broken + b"y = '\xe9'\n"),))
-    assert "+y = '\ufffd'\n" in readable_diff(repair)
+    assert "+y = '\ufffd'\n" in readable_diff(repair.diffs)
 
 
 def test_only_names_that_need_it_are_quoted() -> None:

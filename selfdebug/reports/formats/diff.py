@@ -9,7 +9,7 @@ from selfdebug.reports.evidence import whole_diff
 
 def render(repair: Repair, _view: View) -> bytes:
     """The diff of the run; nothing where nothing was patched or proposed."""
-    return whole_diff(repair)
+    return whole_diff(repair.diffs)
 
 
 EXPECTED_KEPT = """\

@@ -42,7 +42,7 @@ def document(repair: Repair) -> dict[str, Any]:
         "failures": [_failure(failure) for failure in repair.failures],
         "pytest_exit_code": repair.pytest_exit_code,
         "patches": [_patch(repair, file, before, after) for file, before, after in repair.diffs],
-        "diff": readable_diff(repair),
+        "diff": readable_diff(repair.diffs),
         "candidates": [_trial(attempt, trial) for attempt in repair.attempts for trial in attempt.trials],
         "probes": [probe for attempt in repair.attempts for probe in _probes(attempt.number, attempt.diagnosis)],
         "origin": [_link(link) for link in repair.attempts[0].diagnosis.origin] if repair.attempts else [],

@@ -94,7 +94,7 @@ def _origin(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _patch(repair: Repair) -> Iterator[str]:
-    diff = readable_diff(repair)
+    diff = readable_diff(repair.diffs)
     if diff:
         yield from (f"- {escaped(guard_sentence(patch))}" for _, patch in kept(repair))
         yield ""

@@ -112,7 +112,7 @@ def _tones(line: str) -> tuple[Tone, ...]:
 
 
 def _diff(repair: Repair, paint: Paint) -> list[str]:
-    diff = readable_diff(repair)
+    diff = readable_diff(repair.diffs)
     return diff_lines(diff, paint) if diff else []
 
 
