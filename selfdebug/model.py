@@ -165,6 +165,74 @@ class ProbeCatch:
 
 
 @dataclass(frozen=True, slots=True)
+class TracedValue:
+    """What a trace keeps of one object: its identity while it lived (0 for None), its class and a short text."""
+
+    identity: int
+    type: str
+    text: str
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the value was None."""
+        return self.type == "NoneType"
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there was no such name, attribute or item."""
+        return self.type == ""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedStep:
+    """One event of a frame. `kind` is `line`, `return`, `yield`, `raise` or `unwind`.
+
+    `reads` are the names, attributes and items that a line was about to use, `stores` those after it was executed,
+    both by their source text; `consumer` is the number of the frame that a generator yielded to.
+    """
+
+    sequence: int
+    kind: str
+    line: int
+    value: TracedValue | None = None
+    reads: tuple[tuple[str, TracedValue], ...] = ()
+    stores: tuple[tuple[str, TracedValue], ...] = ()
+    exception: str = ""
+    consumer: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFrame:
+    """One execution of a function, module or class body of the project, with the frame of the project that called it.
+
+    `way` counts the frames outside the project between the two.
+    """
+
+    number: int
+    file: str
+    function: str
+    qualified: str
+    first_line: int
+    started: int
+    caller: int | None
+    caller_line: int | None
+    way: int
+    arguments: tuple[tuple[str, TracedValue], ...]
+    thread: int
+    steps: tuple[TracedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the project's code did up to the first failure. `gap` says why it could not be traced, if so."""
+
+    node_id: str | None
+    frames: tuple[TracedFrame, ...]
+    gap: str = ""
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PytestRun:
     """One start of pytest: what was asked, what really ran, and what the injected plugin saw.
 
@@ -191,6 +259,7 @@ class PytestRun:
     output: str = ""
     is_output_cut: bool = False
     running: str | None = None
+    trace: Trace | None = None
 
     @property
     def passed(self) -> frozenset[str]:

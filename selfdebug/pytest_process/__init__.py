@@ -48,12 +48,14 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     run_id: str = "pytest",
     progress: Callable[[int, int], None] | None = None,
     env: Mapping[str, str] | None = None,
+    trace: bool = False,
 ) -> PytestRun:
     """Run the tests `node_ids` (all that the project configures, without any) in `root` for at most `timeout` seconds.
 
     `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
     which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
     number of tests done and the number collected. `env` is the environment to start from, this process's by default.
+    With `trace`, the project's own code is traced up to the first failure, and the run has a `trace`.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
     PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options. With
@@ -69,6 +71,7 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
         sources=sources or {},
         record_probes=record_probes,
         env=os.environ if env is None else env,
+        trace=trace,
     )
     with scratch_folder(marker=uuid.uuid4().hex) as scratch:
         start = launch(request, scratch)
@@ -101,6 +104,7 @@ def _run(run_id: str, node_ids: tuple[str, ...], command: tuple[str, ...], ended
         output=ended.output,
         is_output_cut=ended.is_output_cut,
         running=found.running,
+        trace=found.trace,
     )
 
 

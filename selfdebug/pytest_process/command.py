@@ -35,6 +35,7 @@ class Request:
     sources: Mapping[str, bytes]
     record_probes: bool
     env: Mapping[str, str]
+    trace: bool = False
 
 
 def launch(request: Request, scratch: Scratch) -> Launch:
@@ -96,4 +97,6 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         env["SELFDEBUG_SOURCES"] = str(scratch.put_sources(request.sources, request.root))
     if request.record_probes:
         env["SELFDEBUG_PROBES"] = "1"
+    if request.trace:
+        env["SELFDEBUG_TRACE"] = "1"
     return env

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from codemods.selfdebug.spans import Span, code_point_column
-from selfdebug.model import ExceptionRecord, Failure, Frame, Outcome, ProbeCatch, ProbeHit, Value, When
+from selfdebug.model import ExceptionRecord, Failure, Frame, Outcome, ProbeCatch, ProbeHit, Trace, Value, When
 from selfdebug.pytest_process.project import ProjectFiles
+from selfdebug.pytest_process.traces import TraceReader
 
 MAX_LINE_BYTES = 16_000_000
 _TEXT_ONLY = "pytest failure"
@@ -36,6 +37,7 @@ class Recorded:
     catches: list[ProbeCatch] = field(default_factory=list)
     served: set[str] = field(default_factory=set)
     loaded_before: set[str] = field(default_factory=set)
+    trace: Trace | None = None
 
 
 def read_records(base: Path, project: ProjectFiles) -> Recorded:
@@ -45,6 +47,7 @@ def read_records(base: Path, project: ProjectFiles) -> Recorded:
     reader = _Reader(project, str(greetings[0]["rootdir"]) if greetings else None)
     # The file of the process that was started comes first, so that outcomes are in the order of the run.
     for lines in sorted(files, key=lambda lines: not any(_is_main(line) for line in lines)):
+        reader.begin_process()
         for line in lines:
             reader.take(line)
     return reader.finished()
@@ -73,6 +76,11 @@ class _Reader:
         self._rootdir = rootdir
         self._found = Recorded()
         self._details: dict[str, list[Failure]] = {}
+        self._trace = TraceReader(project)
+
+    def begin_process(self) -> None:
+        """The lines that follow come from another process."""
+        self._trace = TraceReader(self._project)
 
     def take(self, line: dict[str, Any]) -> None:
         """Take one line; kinds that are not known are left out."""
@@ -143,6 +151,16 @@ class _Reader:
         self._found.catches.append(
             ProbeCatch(line["id"], node_id, line["function"], exception, _locals(line["locals"]), line["sequence"])
         )
+
+    def _take_trace(self, line: dict[str, Any]) -> None:
+        self._trace.take(line["events"])
+
+    def _take_traced(self, line: dict[str, Any]) -> None:
+        node_id = None if line["node"] is None else self._node(line["node"])
+        trace = self._trace.finished(node_id, str(line["gap"]), bool(line["cut"]))
+        # Of several processes, the one in which a test failed.
+        if self._found.trace is None or (self._found.trace.node_id is None and node_id is not None):
+            self._found.trace = trace
 
     def _take_served(self, line: dict[str, Any]) -> None:
         file = self._project.file(str(line["path"]))

@@ -8,6 +8,7 @@ SELFDEBUG_RECORDS  the path to which `.<pid>` is added to name the file of JSON 
 SELFDEBUG_ROOT     the folder of the project, whose frames are reported with their local variables
 SELFDEBUG_SOURCES  a JSON file that maps paths of source files to files whose bytes are to be used in their place
 SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
+SELFDEBUG_TRACE    any text: trace the project's own code up to the first failure
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ RECORDS = "SELFDEBUG_RECORDS"
 ROOT = "SELFDEBUG_ROOT"
 SOURCES = "SELFDEBUG_SOURCES"
 PROBES = "SELFDEBUG_PROBES"
+TRACE = "SELFDEBUG_TRACE"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: ARG001 - a hook
@@ -45,3 +47,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         recorder = Recorder(journal)
         recorder.install()
     pluginmanager.register(Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder, finder), "selfdebug-reporter")
+    if os.environ.get(TRACE):
+        from .tracing import Tracer
+
+        tracer = Tracer(journal, os.environ.get(ROOT, os.getcwd()))
+        pluginmanager.register(tracer, "selfdebug-tracer")
+        tracer.start()

@@ -1,0 +1,95 @@
+"""From the events of the plugin's tracer to the frames of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from selfdebug.model import Trace, TracedFrame, TracedStep, TracedValue
+from selfdebug.pytest_process.project import ProjectFiles
+
+_NONE = TracedValue(0, "NoneType", "None")
+_KINDS = {"r": "return", "y": "yield", "u": "unwind"}
+
+
+@dataclass(slots=True)
+class _Code:
+    file: str
+    function: str
+    qualified: str
+    first_line: int
+
+
+@dataclass(slots=True)
+class _Call:
+    code: _Code
+    event: list[Any]
+    steps: list[TracedStep] = field(default_factory=list)
+
+
+class TraceReader:
+    """Takes the events of one process in their order; events of frames whose beginning was cut away are left out."""
+
+    def __init__(self, project: ProjectFiles) -> None:
+        self._project = project
+        self._codes: dict[int, _Code] = {}
+        self._calls: dict[int, _Call] = {}
+
+    def take(self, events: Iterable[list[Any]]) -> None:
+        """Take some events."""
+        for event in events:
+            match event[0]:
+                case "d":
+                    file = self._project.file(str(event[2]))
+                    if file is not None:
+                        self._codes[event[1]] = _Code(file, event[3], event[4], event[5])
+                case "c":
+                    code = self._codes.get(event[3])
+                    if code is not None:
+                        self._calls[event[2]] = _Call(code, event)
+                case _:
+                    call = self._calls.get(event[2])
+                    if call is not None:
+                        call.steps.append(_step(event))
+
+    def finished(self, node_id: str | None, gap: str, is_cut: bool) -> Trace:
+        """The trace of what was taken."""
+        return Trace(node_id, tuple(_frame(call) for call in self._calls.values()), gap, is_cut)
+
+
+def _frame(call: _Call) -> TracedFrame:
+    _, started, number, _, caller, caller_line, way, arguments, thread = call.event
+    code = call.code
+    return TracedFrame(
+        number=number,
+        file=code.file,
+        function=code.function,
+        qualified=code.qualified,
+        first_line=code.first_line,
+        started=started,
+        caller=caller,
+        caller_line=caller_line,
+        way=way,
+        arguments=_values(arguments),
+        thread=thread,
+        steps=tuple(call.steps),
+    )
+
+
+def _step(event: list[Any]) -> TracedStep:
+    kind, sequence, _, line, *rest = event
+    if kind == "l":
+        return TracedStep(sequence, "line", line, reads=_values(rest[0]), stores=_values(rest[1] or {}))
+    if kind == "x":
+        return TracedStep(sequence, "raise", line, exception=str(rest[0]), reads=_values(rest[1]))
+    consumer = rest[1] if kind == "y" else None
+    return TracedStep(sequence, _KINDS[kind], line, value=_value(rest[0]), consumer=consumer)
+
+
+def _values(tokens: dict[str, Any]) -> tuple[tuple[str, TracedValue], ...]:
+    return tuple((name, _value(token)) for name, token in tokens.items())
+
+
+def _value(token: list[Any] | None) -> TracedValue:
+    return _NONE if token is None else TracedValue(token[0], str(token[1]), str(token[2]))

@@ -1,0 +1,156 @@
+"""Looks at live objects without running any code of the program: names, instance attributes, items, short outlines."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Dict, List, Optional
+
+from .redaction import HIDDEN, is_secret_name, redact
+from .values import class_name
+from .watching import Watch
+
+Token = Optional[List[Any]]
+"""`[identity, class, outline]` of an object, None for None: an identity holds as long as the object lives."""
+
+
+class _Missing:
+    """Stands for a name, attribute or item that is not there."""
+
+
+MISSING = _Missing()
+UNKNOWN = _Missing()
+MISSING_TOKEN: Token = [0, "", "<missing>"]
+MAX_TEXT = 60
+MAX_SHOWN = 6
+_MRO = type.__dict__["__mro__"].__get__
+_CLASS_NAMESPACE = type.__dict__["__dict__"].__get__
+_PLAIN = (bool, float, complex, type(Ellipsis), type(NotImplemented))
+_KEYS = (str, bytes, int, bool, float, type(None))
+_SEQUENCES = (list, tuple)
+
+
+def look_up(watches: Any, names: Any, module_globals: Dict[str, Any]) -> Dict[str, Token]:
+    """The tokens of the chains that can be told, given the local and the global names of a frame."""
+    objects: Dict[str, Any] = {}
+    found: Dict[str, Token] = {}
+    for watch in watches:
+        value = _value_of(watch, objects, names, module_globals)
+        objects[watch.key] = value
+        if value is MISSING:
+            found[watch.key] = MISSING_TOKEN
+        elif value is not UNKNOWN:
+            found[watch.key] = token(value, str(watch.argument))
+    return found
+
+
+def _value_of(watch: Watch, objects: Dict[str, Any], names: Any, module_globals: Dict[str, Any]) -> Any:
+    if watch.operation == "name":
+        value = names.get(watch.key, MISSING)
+        if value is MISSING:
+            value = module_globals.get(watch.key, MISSING)
+        return value
+    base = objects.get(watch.base or "", UNKNOWN)
+    if isinstance(base, _Missing):
+        return UNKNOWN
+    if watch.operation == "attribute":
+        return attribute(base, watch.argument)
+    index = objects.get(watch.argument, UNKNOWN) if watch.operation == "item-of" else watch.argument
+    return item(base, index)
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """The attribute as the object's own namespace or slot has it; UNKNOWN where a descriptor would have to run."""
+    if isinstance(owner, type):
+        return _of_class(owner, name)
+    found = _of_class(type(owner), name)
+    if type(found) is types.MemberDescriptorType:
+        try:
+            return found.__get__(owner)
+        except AttributeError:
+            return MISSING
+    if isinstance(found, property):
+        return UNKNOWN
+    namespace = _namespace(owner)
+    if namespace is not None and name in namespace:
+        return dict.__getitem__(namespace, name)
+    if found is MISSING:
+        return MISSING
+    is_plain = not hasattr(type(found), "__get__")
+    return found if is_plain else UNKNOWN
+
+
+def _of_class(cls: type, name: str) -> Any:
+    for base in _MRO(cls):
+        namespace = _CLASS_NAMESPACE(base)
+        if name in namespace:
+            return namespace[name]
+    return MISSING
+
+
+def _namespace(owner: Any) -> Optional[Dict[str, Any]]:
+    if isinstance(owner, types.ModuleType):
+        return types.ModuleType.__getattribute__(owner, "__dict__")
+    descriptor = _of_class(type(owner), "__dict__")
+    if type(descriptor) is not types.GetSetDescriptorType:
+        return None
+    try:
+        namespace = descriptor.__get__(owner)
+    except (AttributeError, TypeError):
+        return None
+    return namespace if isinstance(namespace, dict) else None
+
+
+def item(container: Any, index: Any) -> Any:
+    """The item of a plain dict, list or tuple under a plain index; UNKNOWN where code of the program would run."""
+    if isinstance(index, _Missing) or type(index) not in _KEYS:
+        return UNKNOWN
+    if isinstance(container, dict) and (type(container).__getitem__ is dict.__getitem__):
+        return dict.get(container, index, MISSING)
+    if type(container) in _SEQUENCES and isinstance(index, int):
+        return container[index] if -len(container) <= index < len(container) else MISSING
+    return UNKNOWN
+
+
+def token(value: Any, name: str = "") -> Token:
+    """The token of a value that stands under `name`, which may be a name for secrets."""
+    if value is None:
+        return None
+    return [id(value), class_name(type(value)), outline(value, name)]
+
+
+def outline(value: Any, name: str = "", depth: int = 0) -> str:
+    """A short text for a value: of plain objects and small containers what they hold, of all others the class."""
+    kind = type(value)
+    if kind in _PLAIN or value is None:
+        return repr(value)
+    if kind is int:
+        return repr(value) if value.bit_length() < 128 else "<int>"
+    if name and is_secret_name(name):
+        return HIDDEN
+    if kind in (str, bytes):
+        clean, _ = redact(value[:MAX_TEXT] if kind is str else value[:MAX_TEXT].decode("latin-1"))
+        return ("" if kind is str else "b") + repr(clean) + ("..." if len(value) > MAX_TEXT else "")
+    if kind is dict:
+        return _of_dict(value, depth)
+    if kind in (list, tuple, set, frozenset):
+        return _of_items(value, kind, depth)
+    return "<" + class_name(kind) + ">"
+
+
+def _of_dict(value: Dict[Any, Any], depth: int) -> str:
+    if depth > 1:
+        return "{...}"
+    shown = [(key, value[key]) for key, _ in zip(list(value), range(MAX_SHOWN)) if type(key) in _KEYS]
+    parts = [outline(key) + ": " + outline(held, str(key), depth + 1) for key, held in shown]
+    return "{" + ", ".join(parts + ["..."] * (len(value) > len(shown))) + "}"
+
+
+def _of_items(value: Any, kind: type, depth: int) -> str:
+    opening, closing = {list: "[]", tuple: "()", set: "{}"}.get(kind, "{}")
+    if not value:
+        return kind.__name__ + "()" if kind in (set, frozenset) else opening + closing
+    if depth > 1:
+        return opening + "..." + closing
+    parts = [outline(held, "", depth + 1) for held, _ in zip(value, range(MAX_SHOWN))]
+    more = ["..."] if len(value) > MAX_SHOWN else []
+    return opening + ", ".join(parts + more) + ("," if kind is tuple and len(value) == 1 else "") + closing

@@ -1,0 +1,375 @@
+"""Traces the project's own code in one run of a failing test, so that the way of a value can be read backwards.
+
+From Python 3.12 on `sys.monitoring` with a tool id that nobody uses and events for project code only; before,
+`sys.settrace`, unless a debugger or a coverage tool holds it. Events are kept in memory, the newest of each kind, and
+written when the test has failed; the program's objects are neither kept alive nor asked anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from collections import deque
+from types import CodeType, FrameType
+from typing import Any, Deque, Dict, Generator, List, Optional
+
+import pytest
+
+from .journal import Journal
+from .peeking import Token, look_up, token
+from .tracebacks import Project
+from .watching import NOTHING, Lines, Watched, watched_lines
+
+Event = List[Any]
+
+MAX_EVENTS = 120_000  # of functions; the newest stay
+MAX_IMPORTED = 20_000  # of modules and class bodies, which run once
+MAX_WAY = 60  # frames outside the project between a function and its caller in it
+CHUNK = 2_000
+_GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
+_TOOL_IDS = (3, 4, 2, 5, 1, 0)
+
+
+class _Running:
+    """A frame that is being executed: its number and the line event whose stores are still to be seen."""
+
+    __slots__ = ("code", "line", "number")
+
+    def __init__(self, number: int, code: _Code) -> None:
+        self.number = number
+        self.code = code
+        self.line: Optional[Event] = None
+
+
+class _Code:
+    """A code object of the project, by number, with what its file's lines are to be watched for."""
+
+    __slots__ = ("is_imported", "lines", "number")
+
+    def __init__(self, number: int, lines: Lines, is_imported: bool) -> None:
+        self.number = number
+        self.lines = lines
+        self.is_imported = is_imported
+
+
+class Trail:
+    """The events of one process, and how they are recorded."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._codes: Dict[CodeType, Optional[_Code]] = {}
+        self._files: Dict[str, Lines] = {}
+        self._running: Dict[int, _Running] = {}
+        self._numbers = itertools.count(1)
+        self._sequence = itertools.count(1)
+        self._events: Deque[Event] = deque(maxlen=MAX_EVENTS)
+        self._imported: Deque[Event] = deque(maxlen=MAX_IMPORTED)
+        self._described: List[Event] = []
+        self._lock = threading.Lock()
+        self._getframe = sys._getframe
+        self._ident = threading.get_ident
+
+    def code(self, code: CodeType, module_globals: Dict[str, Any]) -> Optional[_Code]:
+        """What is known of a code object; None for one that does not belong to the project."""
+        if code not in self._codes:
+            with self._lock:
+                self._codes[code] = self._new_code(code, module_globals)
+        return self._codes[code]
+
+    def _new_code(self, code: CodeType, module_globals: Dict[str, Any]) -> Optional[_Code]:
+        path = code.co_filename
+        if path not in self._project:
+            return None
+        if path not in self._files:
+            self._files[path] = watched_lines(path, module_globals)
+        number = len(self._codes)
+        is_imported = not code.co_flags & 0x2  # CO_NEWLOCALS is not set for modules and class bodies
+        qualified = getattr(code, "co_qualname", code.co_name)
+        self._described.append(
+            ["d", number, os.path.abspath(path), code.co_name, qualified, code.co_firstlineno, code.co_flags]
+        )
+        return _Code(number, self._files[path], is_imported)
+
+    # ------------------------------------------------------------ what happens
+
+    def called(self, frame: FrameType, code: _Code) -> None:
+        """A frame of the project begins."""
+        running = _Running(next(self._numbers), code)
+        self._running[id(frame)] = running
+        way, caller = 0, frame.f_back
+        while caller is not None and way < MAX_WAY and id(caller) not in self._running:
+            caller, way = caller.f_back, way + 1
+        above = self._running.get(id(caller)) if caller is not None else None
+        names = frame.f_code.co_varnames
+        count = frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount
+        count += bool(frame.f_code.co_flags & 0x4) + bool(frame.f_code.co_flags & 0x8)
+        values = frame.f_locals
+        given = {name: token(values[name], name) for name in names[:count] if name in values}
+        self._keep(
+            code,
+            [
+                *("c", next(self._sequence), running.number, code.number),
+                above.number if above is not None else None,
+                caller.f_lineno if above is not None and caller is not None else None,
+                way,
+                given,
+                self._ident(),
+            ],
+        )
+
+    def reached(self, frame: FrameType, running: _Running, line: int) -> None:
+        """A line of the frame is about to be executed."""
+        if running.line is not None:
+            self._finish(frame, running)
+        watched = running.code.lines.get(line, NOTHING)
+        reads = look_up(watched.reads, frame.f_locals, frame.f_globals) if watched.reads else {}
+        event: Event = ["l", next(self._sequence), running.number, line, reads, None]
+        running.line = event
+        self._keep(running.code, event)
+
+    def left(self, frame: FrameType, running: _Running, kind: str, value: object = None) -> None:
+        """The frame returns (`r`), yields (`y`) or is unwound by an exception (`u`)."""
+        if running.line is not None:
+            self._finish(frame, running)
+        event: Event = [
+            kind,
+            next(self._sequence),
+            running.number,
+            frame.f_lineno,
+            None if kind == "u" else token(value),
+        ]
+        if kind == "y":
+            above = self._running.get(id(frame.f_back))
+            event.append(above.number if above is not None else None)
+        self._keep(running.code, event)
+        if kind != "y":
+            self._running.pop(id(frame), None)
+
+    def raised(self, frame: FrameType, running: _Running, exception: type) -> None:
+        """An exception is raised in the frame, or arrives in it."""
+        line = frame.f_lineno
+        watched = running.code.lines.get(line, NOTHING)
+        held = self._values(frame, watched)
+        self._keep(
+            running.code, ["x", next(self._sequence), running.number, line, getattr(exception, "__name__", "?"), held]
+        )
+
+    def _values(self, frame: FrameType, watched: Watched) -> Dict[str, Token]:
+        return look_up(watched.reads + watched.stores, frame.f_locals, frame.f_globals)
+
+    def _finish(self, frame: FrameType, running: _Running) -> None:
+        """Add to the last line event what its line has stored."""
+        event = running.line
+        if event is None:
+            return
+        watched = running.code.lines.get(event[3], NOTHING)
+        if watched.stores:
+            # A chain's beginning may only be read: `self` of `self.name = x`.
+            event[5] = self._values(frame, watched)
+        running.line = None
+
+    def _keep(self, code: _Code, event: Event) -> None:
+        (self._imported if code.is_imported else self._events).append(event)
+
+    def running(self, frame: FrameType) -> Optional[_Running]:
+        """The record of a frame that is being traced."""
+        return self._running.get(id(frame))
+
+    def is_cut(self) -> bool:
+        """Whether older events had to make room."""
+        return len(self._events) == MAX_EVENTS or len(self._imported) == MAX_IMPORTED
+
+    def drain(self) -> List[Event]:
+        """All events in their order, after the descriptions of the code objects; they are given away."""
+        events = sorted(itertools.chain(self._imported, self._events), key=_sequence_of)
+        described, self._described = self._described, []
+        self._events.clear()
+        self._imported.clear()
+        return described + events
+
+
+def _sequence_of(event: Event) -> int:
+    return int(event[1])
+
+
+class _Monitoring:
+    """The events of `sys.monitoring` (Python 3.12 and newer)."""
+
+    def __init__(self, trail: Trail) -> None:
+        self._trail = trail
+        self._api: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore] # from 3.12 on
+        self._tool: Optional[int] = None
+        self._getframe = sys._getframe
+        self._disable = self._api.DISABLE
+
+    def start(self) -> str:
+        """Begin; the answer names who is in the way, if anybody."""
+        self._tool = next((number for number in _TOOL_IDS if self._api.get_tool(number) is None), None)
+        if self._tool is None:
+            return "all tool ids of sys.monitoring are in use"
+        self._api.use_tool_id(self._tool, "selfdebug")
+        event = self._api.events
+        self._local = event.LINE | event.PY_RETURN | event.PY_YIELD
+        for kind, callback in (
+            (event.PY_START, self._on_start),
+            (event.LINE, self._on_line),
+            (event.PY_RETURN, self._on_return),
+            (event.PY_YIELD, self._on_yield),
+            (event.RAISE, self._on_raise),
+            (event.PY_UNWIND, self._on_unwind),
+        ):
+            self._api.register_callback(self._tool, kind, callback)
+        self._api.set_events(self._tool, event.PY_START | event.RAISE | event.PY_UNWIND)
+        return ""
+
+    def stop(self) -> None:
+        """Give the tool id back."""
+        if self._tool is not None:
+            self._api.set_events(self._tool, 0)
+            self._api.free_tool_id(self._tool)
+            self._tool = None
+
+    def _on_start(self, code: CodeType, _offset: int) -> Any:
+        frame = self._getframe(1)
+        known = self._trail.code(code, frame.f_globals)
+        if known is None:
+            return self._disable
+        if self._tool is not None and not self._api.get_local_events(self._tool, code):
+            self._api.set_local_events(self._tool, code, self._local)
+        self._trail.called(frame, known)
+        return None
+
+    def _on_line(self, _code: CodeType, line: int) -> None:
+        frame = self._getframe(1)
+        running = self._trail.running(frame)
+        if running is not None:
+            self._trail.reached(frame, running, line)
+
+    def _on_return(self, _code: CodeType, _offset: int, value: object) -> None:
+        self._leave("r", value)
+
+    def _on_yield(self, _code: CodeType, _offset: int, value: object) -> None:
+        self._leave("y", value)
+
+    def _on_unwind(self, _code: CodeType, _offset: int, _exception: BaseException) -> None:
+        self._leave("u", None)
+
+    def _leave(self, kind: str, value: object) -> None:
+        frame = self._getframe(2)
+        running = self._trail.running(frame)
+        if running is not None:
+            self._trail.left(frame, running, kind, value)
+
+    def _on_raise(self, _code: CodeType, _offset: int, exception: BaseException) -> None:
+        frame = self._getframe(1)
+        running = self._trail.running(frame)
+        if running is not None:
+            self._trail.raised(frame, running, type(exception))
+
+
+class _TraceFunction:
+    """The events of `sys.settrace` (before Python 3.12)."""
+
+    def __init__(self, trail: Trail) -> None:
+        self._trail = trail
+        self._is_on = False
+        self._unwinding: Dict[int, bool] = {}
+
+    def start(self) -> str:
+        """Begin; the answer names who is in the way, if anybody."""
+        other = sys.gettrace()
+        if other is not None:
+            return "a trace function is set already (a debugger or a coverage tool)"
+        self._is_on = True
+        threading.settrace(self._on_call)
+        sys.settrace(self._on_call)
+        return ""
+
+    def stop(self) -> None:
+        """Take the trace functions back, where they are still ours."""
+        self._is_on = False
+        if sys.gettrace() == self._on_call:
+            sys.settrace(None)
+        if getattr(threading, "_trace_hook", None) == self._on_call:
+            threading.settrace(None)  # type: ignore[arg-type] # it takes None, as sys.settrace does
+
+    def _on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        if event != "call" or not self._is_on:
+            return None
+        known = self._trail.code(frame.f_code, frame.f_globals)
+        if known is None:
+            return None
+        if self._trail.running(frame) is None:  # else a generator that goes on
+            self._trail.called(frame, known)
+        return self._on_event
+
+    def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
+        running = self._trail.running(frame)
+        if running is None or not self._is_on:
+            return None
+        if event == "line":
+            self._unwinding.pop(running.number, None)
+            self._trail.reached(frame, running, frame.f_lineno)
+        elif event == "exception":
+            self._unwinding[running.number] = True
+            if argument[0] not in (StopIteration, GeneratorExit, StopAsyncIteration):
+                self._trail.raised(frame, running, argument[0])
+        elif event == "return":
+            # An exception that was not followed by a line has left the frame.
+            is_unwound = self._unwinding.pop(running.number, False) and argument is None
+            is_waiting = not is_unwound and bool(frame.f_code.co_flags & _GENERATOR) and _is_at_yield(frame)
+            self._trail.left(frame, running, "u" if is_unwound else "y" if is_waiting else "r", argument)
+        return self._on_event
+
+
+def _is_at_yield(frame: FrameType) -> bool:
+    import opcode
+
+    code = frame.f_code.co_code
+    at = frame.f_lasti
+    names = ("YIELD_VALUE", "YIELD_FROM", "SEND")
+    return 0 <= at < len(code) and opcode.opname[code[at]] in names
+
+
+class Tracer:
+    """A pytest plugin: traces from now on, and writes what led to the first failure."""
+
+    def __init__(self, journal: Journal, root: str) -> None:
+        self._journal = journal
+        self._trail = Trail(Project(root))
+        self._hook = _Monitoring(self._trail) if hasattr(sys, "monitoring") else _TraceFunction(self._trail)
+        self._is_written = False
+        self._gap = ""
+
+    def start(self) -> None:
+        """Begin to trace."""
+        self._gap = self._hook.start()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
+        """The first failing phase ends the trace."""
+        yield
+        if call.excinfo is not None and not call.excinfo.errisinstance(_not_failures()):
+            self._write(str(item.nodeid))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """A file that could not be collected fails without a test."""
+        self._write(None)
+
+    def _write(self, node_id: Optional[str]) -> None:
+        self._hook.stop()
+        if self._is_written:
+            return
+        self._is_written = True
+        is_cut = self._trail.is_cut()
+        events = self._trail.drain()
+        for start in range(0, len(events), CHUNK):
+            self._journal.append("trace", events=events[start : start + CHUNK])
+        self._journal.append("traced", node=node_id, gap=self._gap, cut=is_cut)
+
+
+def _not_failures() -> Any:
+    return (pytest.skip.Exception, pytest.exit.Exception)

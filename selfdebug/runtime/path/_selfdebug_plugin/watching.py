@@ -1,0 +1,155 @@
+"""Which names, attributes and items each line of a source file reads and stores, so that a tracer records only those.
+
+Read off the file's own syntax tree: chains such as `self.cache[key].owner`, whose parts can be looked up without
+running any code of the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+
+MAX_WATCHES = 40  # of one line: a table of a thousand names is not looked at
+
+
+class Watch(NamedTuple):
+    """One chain: `key` is its source, `base` the key of what it starts from (None for a name).
+
+    `operation` is `name`, `attribute`, `item` (a constant index) or `item-of` (an index that is itself a watched key).
+    """
+
+    key: str
+    base: Optional[str]
+    operation: str
+    argument: Any
+
+
+class Watched(NamedTuple):
+    """What a line reads before and stores when it is executed, each after the chains that it starts from."""
+
+    reads: Tuple[Watch, ...]
+    stores: Tuple[Watch, ...]
+
+
+NOTHING = Watched((), ())
+Lines = Dict[int, Watched]
+
+
+def watched_lines(path: str, module_globals: Dict[str, Any]) -> Lines:
+    """The chains of each line of the file; none of a file that cannot be read or parsed."""
+    text = "".join(linecache.getlines(path, module_globals))
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    reads: Dict[int, Dict[str, Watch]] = {}
+    stores: Dict[int, Dict[str, Watch]] = {}
+    for clause in ast.walk(tree):
+        if not isinstance(clause, (ast.stmt, ast.ExceptHandler)) and type(clause).__name__ != "match_case":
+            continue
+        own = list(_own_nodes(clause))
+        first, last = _lines(clause, own)
+        for chain, is_store in _chains(clause, own):
+            for line in range(first, last + 1):
+                found = (stores if is_store else reads).setdefault(line, {})
+                if len(found) < MAX_WATCHES:
+                    for watch in chain:
+                        found.setdefault(watch.key, watch)
+    return {
+        line: Watched(tuple(reads.get(line, {}).values()), tuple(stores.get(line, {}).values()))
+        for line in {*reads, *stores}
+    }
+
+
+def _own_nodes(clause: ast.AST) -> Iterator[ast.AST]:
+    """The expressions and patterns of a clause that do not belong to a statement or clause inside it."""
+    todo: List[ast.AST] = [clause]
+    while todo:
+        node = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.stmt, ast.ExceptHandler)) or type(child).__name__ == "match_case":
+                continue
+            yield child
+            todo.append(child)
+
+
+def _lines(clause: Any, own: List[ast.AST]) -> Tuple[int, int]:
+    lines = [
+        line for node in own for line in (getattr(node, "lineno", None), getattr(node, "end_lineno", None)) if line
+    ]
+    first = getattr(clause, "lineno", None) or min(lines)
+    return min([first, *lines]), max([first, *lines])
+
+
+def _chains(clause: Any, own: List[ast.AST]) -> Iterator[Tuple[List[Watch], bool]]:
+    for name in _bound_names(clause):
+        yield [Watch(name, None, "name", name)], True
+    for node in own:
+        pattern = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(pattern, str) and type(node).__name__.startswith("Match"):
+            yield [Watch(pattern, None, "name", pattern)], True
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            continue
+        chain = chain_of(node)
+        if chain:
+            is_load = isinstance(node.ctx, ast.Load)
+            if len(chain) > 1:
+                yield chain[:-1], False
+            if is_load or isinstance(clause, ast.AugAssign):
+                yield chain, False
+            if not is_load:
+                yield chain, True
+
+
+def _bound_names(clause: Any) -> Iterator[str]:
+    if isinstance(clause, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or (
+        isinstance(clause, ast.ExceptHandler) and clause.name
+    ):
+        yield clause.name
+    elif isinstance(clause, (ast.Import, ast.ImportFrom)):
+        for alias in clause.names:
+            yield alias.asname or alias.name.partition(".")[0]
+
+
+def chain_of(node: ast.AST) -> List[Watch]:
+    """The chain of an expression, what it starts from first; empty for an expression that only running could answer."""
+    if isinstance(node, ast.Name):
+        return [Watch(node.id, None, "name", node.id)]
+    if isinstance(node, ast.Attribute):
+        before = chain_of(node.value)
+        key = before[-1].key + "." + node.attr if before else ""
+        return [*before, Watch(key, before[-1].key, "attribute", node.attr)] if before else []
+    if isinstance(node, ast.Subscript):
+        return _item_chain(node)
+    return []
+
+
+def _item_chain(node: ast.Subscript) -> List[Watch]:
+    before = chain_of(node.value)
+    index: Any = node.slice
+    if type(index).__name__ == "Index":  # Python 3.8
+        index = index.value
+    if not before:
+        return []
+    base = before[-1].key
+    constant = _constant(index)
+    if constant is not None:
+        return [*before, Watch(base + "[" + repr(constant[0]) + "]", base, "item", constant[0])]
+    inner = chain_of(index)
+    if not inner:
+        return []
+    key = inner[-1].key
+    return [*inner, *before, Watch(base + "[" + key + "]", base, "item-of", key)]
+
+
+def _constant(node: ast.AST) -> Optional[Tuple[Union[str, bytes, int, float, bool, None]]]:
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1
+    if not isinstance(node, ast.Constant):
+        return None
+    value = node.value
+    if type(value) is int and sign < 0:
+        return (-value,)
+    return (value,) if type(value) in (str, bytes, int, float, bool, type(None)) and sign > 0 else None
