@@ -157,6 +157,18 @@ def test_nesting_without_bounds_is_refused(text: str) -> None:
         probe(f"{text}\n".encode(), 1)
 
 
+def test_nesting_up_to_the_bounds_is_probed_or_refused() -> None:
+    """Wherever on the way the stack ends, in libcst or in the check of the result, it is a refusal."""
+    refused = 0
+    for depth in range(40, 100, 4):
+        source = b"x = " + b"f(" * depth + b"y" + b")" * depth + b"\n"
+        try:
+            assert remove(probe(source, 1).source) == source
+        except RefusedError:
+            refused += 1
+    assert 0 < refused < 15
+
+
 def test_long_tables_are_probed() -> None:
     source = b"x = {\n" + b"    'a': f(b),\n" * 150 + b"}\n"
     assert remove(probe(source, 1).source) == source
