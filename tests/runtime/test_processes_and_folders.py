@@ -116,7 +116,7 @@ def test_whatever_cannot_be_removed_is_made_writable_or_left(tmp_path: Path) -> 
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name in ("folder", "file", "link", "missing"):
-        folders._make_writable(None, str(tmp_path / name), None)
+        folders._remove_stubborn(tmp_path, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
