@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from conftest import every_path, write_files
 
 from selfdebug.model import PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME
 
 FILES = {
     "pytest.ini": "[pytest]\npythonpath = src\n",
@@ -92,6 +94,27 @@ def test_served_test_files_are_still_rewritten(each_interpreter: Interpreter, tm
     assert failure.exception.message.startswith("assert [1, 2] == [1, 3]")
     assert failure.deepest is not None
     assert failure.deepest.code == "assert left == [1, 3]"
+
+
+def test_the_loader_of_a_served_test_file_gives_its_source(interpreter: Interpreter, tmp_path: Path) -> None:
+    root = write_files(tmp_path, {"test_it.py": "", "data.txt": "on disk"})
+    source = b"""
+import os
+def test_loader():
+    assert "def test_loader" in __loader__.get_source(__name__)
+    assert b"def test_loader" in __loader__.get_data(__file__)
+    assert __loader__.get_data(os.path.join(os.path.dirname(__file__), "data.txt")) == b"on disk"
+"""
+    assert run_served(interpreter, root, {"test_it.py": source}).passed == {"test_it.py::test_loader"}
+
+
+def test_the_plugin_does_nothing_when_nobody_asks(interpreter: Interpreter, tmp_path: Path) -> None:
+    root = write_files(tmp_path, {"test_it.py": "def test_a(): pass\n"})
+    before = every_path(root)
+    env = {**os.environ, "PYTHONPATH": str(PLUGIN_FOLDER), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(interpreter.path), "-m", "pytest", "-p", PLUGIN_NAME, "-p", "no:cacheprovider"]
+    assert subprocess.run(command, cwd=root, env=env, capture_output=True, check=False).returncode == 0
+    assert every_path(root) == before
 
 
 def test_the_frames_of_served_files_have_the_served_columns(interpreter: Interpreter, tmp_path: Path) -> None:
