@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 
 from selfdebug.config import Settings
@@ -64,10 +66,21 @@ def _recorded(bench: Bench, done: Repair) -> Repair:
     if done.rollback:
         with bench.step("rollback", "putting everything back") as step:
             record.rolled_back(step, done.sentence, tuple(bench.originals), done.backup)
+            record.files_checked(step, tuple(bench.originals), bench.conflicts)
     with bench.step("report", "the end of the run") as step:
         record.reported(step, done)
     bench.recorder.end(_STATUS.get(ExitCode(done.exit_code), RunStatus.FAILED))
     return replace(done, warnings=(*done.warnings, *bench.recorder.warnings))
+
+
+def _record_early_end(bench: Bench) -> None:
+    """What a run that an error ended leaves in the trace; nothing where the run has ended in order."""
+    recorder = bench.recorder
+    if recorder.is_open and bench.originals and not bench.settings.dry_run:
+        with recorder.step("rollback", "putting everything back") as step:
+            record.rolled_back(step, "an error ended the run", tuple(bench.originals))
+            record.files_checked(step, tuple(bench.originals), bench.conflicts)
+    recorder.end(RunStatus.CRASHED)
 
 
 _STATUS = {
@@ -107,6 +120,7 @@ def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
         if isinstance(diagnosis, NotDiagnosed):
             work.give_up(group, diagnosis.sentence)
             continue
+        bench.remember(diagnosis)
         turn = attempt(bench, len(work.attempts) + 1, group, diagnosis, budget)
         work.attempts.append(turn)
         if turn.kept is not None:
@@ -166,11 +180,11 @@ def _bench(settings: Settings, events: Events) -> Iterator[Bench]:
     owner = owner_of(settings.session, os.environ)
     workspace = Workspace.open(settings.root, settings.backup_dir)
     interpreter = Interpreter.find(settings.python)
-    with workspace.lock(run_id):
+    with _claimed(workspace, settings.dry_run, run_id) as state_dir:
         recovery = workspace.recover()
         trace_settings = load_trace_settings(settings.root / "pyproject.toml")
         recorder = Recorder.open(
-            workspace.state_dir, run_id, owner.session, trace_settings, one_shot=owner.one_shot, project=settings.root
+            state_dir, run_id, owner.session, trace_settings, one_shot=owner.one_shot, project=settings.root
         )
         bench = Bench(settings, interpreter, workspace, run_id, events, recorder)
         if recovery is not None:
@@ -178,7 +192,21 @@ def _bench(settings: Settings, events: Events) -> Iterator[Bench]:
         try:
             yield bench
         finally:
-            recorder.end(RunStatus.CRASHED)  # changes nothing where the run has ended in order
+            _record_early_end(bench)
+
+
+@contextmanager
+def _claimed(workspace: Workspace, is_dry: bool, run_id: str) -> Iterator[Path]:
+    """Hold the project, and name the folder for the trace.
+
+    A dry run writes nothing at all where no run has been before: its trace goes when it ends.
+    """
+    if is_dry and not workspace.state_dir.exists():
+        with tempfile.TemporaryDirectory(prefix="selfdebug-") as folder:
+            yield Path(folder)
+        return
+    with workspace.lock(run_id):
+        yield workspace.state_dir
 
 
 @contextmanager

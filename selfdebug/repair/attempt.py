@@ -98,6 +98,7 @@ def attempt(bench: Bench, number: int, group: Group, diagnosis: Diagnosis, budge
             if trial.verdict is Verdict.PLAUSIBLE:
                 with bench.step("keep", f"keeping {patch.candidate.guard}") as step:
                     record.kept(step, patch, bench.recorder.last("try"))
+                    record.unpatched(step, _node_ids(group), _without(bench, patch, group))
                 return Attempt(number, diagnosis, tuple(trials), patch)
     return Attempt(number, diagnosis, tuple(trials), None)
 
@@ -267,6 +268,7 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
             suite = bench.run()
             problem = _problem(bench, suite, group)
             record.verified(step, suite, [problem] if problem else [])
+            record.confirmed(step, trial, suite, _node_ids(group))
         kept = problem is None
     finally:
         if not kept:
@@ -275,6 +277,12 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
         return replace(trial, verdict=Verdict.REGRESSED, detail=problem, run_id=suite.id)
     bench.known.update(suite.outcomes)
     return replace(trial, detail=f"{trial.detail}; the whole suite shows no regression", run_id=suite.id)
+
+
+def _without(bench: Bench, patch: Patch, group: Group) -> PytestRun | None:
+    """The failing tests once more without the patch that is kept; None where they do not read it from memory."""
+    run = bench.run(_node_ids(group), {patch.file: patch.before})
+    return run if patch.file in run.served else None
 
 
 def _problem(bench: Bench, suite: PytestRun, group: Group) -> str | None:

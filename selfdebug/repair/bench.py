@@ -6,6 +6,7 @@ served to the tests. The loop above does not see the difference.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
-from selfdebug.model import Outcome, Progress, PytestRun
+from selfdebug.model import Diagnosis, Outcome, Progress, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
@@ -39,6 +40,8 @@ class Bench:
     known: dict[str, Outcome] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    failed_places: list[dict[str, object]] = field(default_factory=list)
     is_settled: bool = False
     open_steps: list[StepWriter] = field(default_factory=list)
 
@@ -88,6 +91,19 @@ class Bench:
             self.workspace.write(file, data)
         self.edited[file] = data
 
+    def remember(self, diagnosis: Diagnosis) -> None:
+        """Leave the place of the failure for `codemod selfdebug.NullGuard`, which without arguments guards it."""
+        if self.settings.dry_run:
+            return
+        location = diagnosis.location
+        place: dict[str, object] = {"file": location.file, "line": location.line}
+        if location.receivers:
+            receiver = location.receivers[0]
+            place |= {"receiver": receiver.code, "column": receiver.receiver.start_column}
+        self.failed_places.append(place)
+        record = json.dumps({"failures": self.failed_places}, indent=1)
+        self.workspace.publish("last-failure.json", record.encode())
+
     def keep(self, message: str) -> None:
         """End with the files as they are now."""
         self.workspace.keep(message)
@@ -98,6 +114,7 @@ class Bench:
         done = self.workspace.roll_back()
         for left in (*done.conflicts, *done.pending):
             self.warnings.append(f"{left.file} was not put back: {left.reason}; its former content is in {left.copy}.")
+        self.conflicts.extend(left.file for left in done.conflicts)
         self.is_settled = True
 
     @property

@@ -9,6 +9,7 @@ from selfdebug.model import Failure, FinalStatus, Outcome, PytestRun
 from selfdebug.repair.bench import Bench
 from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.node_ids import node_ids_to_run
+from selfdebug.trace import mapping as record
 
 _EXIT_NO_TESTS = 5
 
@@ -68,6 +69,7 @@ def _reproduced(bench: Bench, failures: tuple[Failure, ...]) -> Ingested | Ended
     if run.exit_code == 4 and wanted:
         bench.warnings.append("Some tests that the log names do not exist here; all tests were run instead.")
         run = bench.run()
+    record.compared_with_log(bench.open_steps[-1], wanted, run)
     found = _of_run(bench, run)
     if isinstance(found, Ended) and found.reason in ("nothing-failed", "no-tests"):
         return Ended(

@@ -20,9 +20,7 @@ MAX_OUTPUT = 8000
 _PLUGIN = re.compile(r"selfdebug")
 
 
-def of_run(
-    run: PytestRun, step: str, why_added: str, history: Iterable[dict[str, Any]]
-) -> tuple[ToolCall, dict[str, Any]]:
+def of_run(run: PytestRun, step: str, why_added: str) -> tuple[ToolCall, dict[str, Any]]:
     """The call that the trace lists, and the inner run."""
     asked = Counter(run.proposed)
     added = tuple((Counter(run.command) - asked).elements()) if run.command else ()
@@ -37,8 +35,9 @@ def of_run(
         exit_code=run.exit_code,
         seconds=run.seconds,
         tests=len(run.outcomes),
+        has_inner=True,
     )
-    return call, inner(run, history)
+    return call, inner(run)
 
 
 def outcome(run: PytestRun) -> str:
@@ -53,9 +52,8 @@ def outcome(run: PytestRun) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items()) + f" (exit code {run.exit_code})."
 
 
-def inner(run: PytestRun, history: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def inner(run: PytestRun) -> dict[str, Any]:
     """What the plugin saw inside, as JSON-like data."""
-    past = list(history)
     return {
         "tests": [[node, outcome.value] for node, outcome in run.outcomes[:MAX_TESTS]],
         "failures": [failure(item) for item in run.failures],
@@ -70,16 +68,22 @@ def inner(run: PytestRun, history: Iterable[dict[str, Any]]) -> dict[str, Any]:
             }
             for catch in run.catches[:MAX_HITS]
         ],
-        "history": past[:MAX_HISTORY],
+        "history": [],
         "output": Seen(run.output[-MAX_OUTPUT:]),
         "counts": {
-            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches), "history": len(past),
+            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches),
             "output": len(run.output),
         },
         "served": list(run.served),
         "python": run.python,
         "pytest": run.pytest,
     }  # fmt: skip
+
+
+def with_history(inside: dict[str, Any], entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The inner run with traced values added to its history, within the bound."""
+    past = [*inside["history"], *entries]
+    return {**inside, "history": past[:MAX_HISTORY], "counts": {**inside["counts"], "history": len(past)}}
 
 
 def hit(item: ProbeHit) -> dict[str, Any]:

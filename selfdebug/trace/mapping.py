@@ -126,6 +126,7 @@ def observed(
                 "locals": {name: calls.value(value) for name, value in item.locals},
             },
         )
+    step.add_history(history(observations))
     for reason in refused:
         step.append("observation.refused", reason)
     bad = [item for item in observations if item.in_failure]

@@ -54,6 +54,7 @@ class StepWriter:
         self._errors: list[str] = []
         self._untracked: list[str] = []
         self._calls: list[str] = []
+        self._inside: tuple[str, dict[str, Any]] | None = None
 
     @property
     def id(self) -> str:
@@ -119,15 +120,21 @@ class StepWriter:
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         self._errors.append(self._recorder.redactor.text(text))
 
-    def tool_call(self, run: PytestRun, why_options_added: str = "", history: Iterable[dict[str, Any]] = ()) -> str:
-        """Note a start of pytest with what it saw inside; returns its id. `history`: assignments that were traced."""
-        call, inner = calls.of_run(run, self.id, why_options_added, history)
+    def tool_call(self, run: PytestRun, why_options_added: str = "") -> str:
+        """Note a start of pytest with what it saw inside; returns its id."""
+        call, inner = calls.of_run(run, self.id, why_options_added)
         return self._call(call, inner)
 
     def forked_trial(self, call_id: str, outcome: str, seconds: float, command: Iterable[str] = ()) -> str:
         """Note a trial that ran in a fork of an earlier start of pytest; returns its id."""
         words = tuple(command)
         return self._call(ToolCall(call_id, self.id, words, words, (), "", outcome, None, seconds), None)
+
+    def add_history(self, entries: Iterable[dict[str, Any]]) -> None:
+        """Add traced values to what the last start of pytest of this step saw inside."""
+        if self._inside is not None:
+            call, inner = self._inside
+            self._recorder.file_inner(call, calls.with_history(inner, entries), is_trial=self._opened.stage == "try")
 
     def snapshot(self, ended: float | None = None) -> Step:
         """The step as it stands."""
@@ -145,7 +152,10 @@ class StepWriter:
         )
 
     def _call(self, call: ToolCall, inner: dict[str, Any] | None) -> str:
-        self._recorder.file_call(call, inner, is_trial=self._opened.stage == "try")
+        self._recorder.file_call(call)
+        self._inside = None if inner is None else (call.id, inner)
+        if inner is not None:
+            self._recorder.file_inner(call.id, inner, is_trial=self._opened.stage == "try")
         self._calls.append(call.id)
         return call.id
 
@@ -247,6 +257,11 @@ class Recorder:
             with self._lock:
                 self._last[stage] = writer.id
 
+    @property
+    def is_open(self) -> bool:
+        """Whether what is recorded still reaches the store."""
+        return self._store is not None
+
     def last(self, stage: str) -> str | None:
         """The id of the last step of this stage that ended, for `because`."""
         return self._last.get(stage)
@@ -318,8 +333,10 @@ class Recorder:
                     return Read(key, self._writers[above])
         return Read(key)
 
-    def file_call(self, call: ToolCall, inner: dict[str, Any] | None, is_trial: bool) -> None:
-        """File a tool call, and what was seen inside it."""
+    def file_call(self, call: ToolCall) -> None:
+        """File a tool call."""
+        if not self.settings.include_events:
+            return
         clean = self.redactor.data
         call = replace(
             call,
@@ -328,14 +345,13 @@ class Recorder:
             added=tuple(clean(call.added)),
             added_because=self.redactor.text(call.added_because),
             outcome=self.redactor.text(call.outcome),
-            has_inner=inner is not None and self.settings.include_events,
         )
-        seq = self._next_seq()
-        if not self.settings.include_events:
-            return
-        self._file(seq, call)
-        if inner is not None:
-            kept = InnerRun(call.id, seq, clean(inner), is_trial)
+        self._file(self._next_seq(), call)
+
+    def file_inner(self, call: str, inner: dict[str, Any], is_trial: bool) -> None:
+        """File what was seen inside a tool call, in place of what was filed of it before."""
+        if self.settings.include_events:
+            kept = InnerRun(call, self._seq, self.redactor.data(inner), is_trial)
             self._writing(lambda store: store.put_inner(self.run.id, kept, self.settings.inner_runs))
 
     # ------------------------------------------------------------ the store

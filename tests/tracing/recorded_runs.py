@@ -77,7 +77,7 @@ def record_steps(recorder: Recorder, repair: Repair) -> None:
             mapping.located(step, diagnosis.location)
         with recorder.step("probe") as step:
             calls += 1
-            step.tool_call(probed_run(calls), history=mapping.history(diagnosis.observations))
+            step.tool_call(probed_run(calls))
             mapping.observed(step, diagnosis.observations, diagnosis.caught)
         with recorder.step("origin") as step:
             mapping.origin(step, diagnosis.origin)
