@@ -210,7 +210,9 @@ def _observed(bench: Bench, group: Group, places: Sequence[LocatedSite]) -> Obse
 
 
 def _node_ids(group: Group) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(failure.node_id for failure in group if failure.node_id))[:_MAX_SCREENED]
+    """What to run for a group; for a conftest that cannot be imported, the tests of its folder."""
+    named = (failure.node_id.removesuffix("conftest.py") or "." for failure in group if failure.node_id)
+    return tuple(dict.fromkeys(named))[:_MAX_SCREENED]
 
 
 # ---------------------------------------------------------------- propose and try

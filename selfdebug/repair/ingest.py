@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from selfdebug.errors import ExitCode
-from selfdebug.model import Failure, FinalStatus, Outcome, PytestRun
+from selfdebug.model import Failure, FinalStatus, Outcome, PytestRun, When
+from selfdebug.pytest_process import PytestStartError
 from selfdebug.repair.bench import Bench
 from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.node_ids import node_ids_to_run
@@ -38,7 +39,7 @@ def ingest(bench: Bench, log: bytes | None) -> Ingested | Ended:
     """Find out what fails. Raises PytestRunError when pytest gives no usable answer."""
     if log is None:
         bench.say("ingest", "running the tests")
-        return _of_run(bench, bench.run(bench.settings.node_ids))
+        return _of_run(bench, _first_run(bench, bench.settings.node_ids))
     bench.say("ingest", "reading the captured output")
     read = read_log(log, bench.settings.root, bench.settings.log_root)
     bench.warnings.extend(read.notes)
@@ -54,6 +55,16 @@ def ingest(bench: Bench, log: bytes | None) -> Ingested | Ended:
     return _reproduced(bench, read.failures)
 
 
+def _first_run(bench: Bench, node_ids: tuple[str, ...]) -> PytestRun:
+    """The tests as they are. A conftest that cannot be imported is a failure like another; the run then tells it."""
+    try:
+        return bench.run(node_ids)
+    except PytestStartError as error:
+        if any(failure.deepest for failure in error.run.failures):
+            return error.run
+        raise
+
+
 def _without_running(failures: tuple[Failure, ...]) -> Ingested | Ended:
     if any(failure.deepest for failure in failures):
         return Ingested(failures, None)
@@ -65,7 +76,7 @@ def _reproduced(bench: Bench, failures: tuple[Failure, ...]) -> Ingested | Ended
     bench.warnings.extend(unmapped)
     wanted = bench.settings.node_ids or node_ids
     bench.say("ingest", f"running {len(wanted)} test(s) that the log names" if wanted else "running the tests")
-    run = bench.run(wanted)
+    run = _first_run(bench, wanted)
     if run.exit_code == 4 and wanted:
         bench.warnings.append("Some tests that the log names do not exist here; all tests were run instead.")
         run = bench.run()
@@ -95,7 +106,7 @@ def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
             run.failures,
             run,
         )
-    if not run.ended:
+    if not run.ended and not any(failure.when is When.COLLECT for failure in run.failures):
         return Ended(
             ExitCode.STILL_FAILING,
             "not-ended",

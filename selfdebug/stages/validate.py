@@ -56,7 +56,10 @@ def _has_passed(target: Failure, run: PytestRun) -> bool:
     outcomes = dict(run.outcomes)
     if target.when is not When.COLLECT:
         return outcomes.get(target.node_id or "") is Outcome.PASSED
-    below = [outcome for node, outcome in run.outcomes if node.startswith(f"{target.node_id}::")]
+    # A conftest has no tests of its own: those of its folder are what it kept from running.
+    folder, _, name = (target.node_id or "").rpartition("conftest.py")
+    prefix = folder if not name and target.node_id else f"{target.node_id}::"
+    below = [outcome for node, outcome in run.outcomes if node.startswith(prefix)]
     return Outcome.PASSED in below and not {Outcome.FAILED, Outcome.ERROR} & set(below)
 
 

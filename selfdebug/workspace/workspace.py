@@ -93,6 +93,11 @@ class Workspace:
         with made(self.root, self.state_dir):
             return self.state_dir
 
+    def publish(self, name: str, data: bytes) -> None:
+        """Put a small file for other commands into the state folder. Raises WorkspaceError."""
+        with explained(f"{name} cannot be written into {self.state_dir}"), made(self.root, self.state_dir) as state:
+            state.publish(name, data)
+
     # ------------------------------------------------------------ lock and recovery
 
     @contextmanager
