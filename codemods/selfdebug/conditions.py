@@ -12,7 +12,7 @@ from codemods.selfdebug import facts
 from codemods.selfdebug.base import RefusedError, Test
 from codemods.selfdebug.precedence import operand_of_and, operand_of_comparison, operand_of_not
 from codemods.selfdebug.purity import is_constant, may_ask_again, may_be_read_before, may_repeat, may_run_before
-from codemods.selfdebug.scopes import fresh_name
+from codemods.selfdebug.scopes import fresh_name, is_dotted_name
 from codemods.selfdebug.sites import bare, branches, earlier
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _repeatable_code(site: Site, key: cst.BaseExpression) -> str:
 def _class_list(classes: tuple[str, ...]) -> str:
     if not classes:
         raise RefusedError("no class to test for")
-    if not all(part.isidentifier() for name in classes for part in name.split(".")):
+    if not all(map(is_dotted_name, classes)):
         raise RefusedError("a class name is no name")
     return classes[0] if len(classes) == 1 else f"({', '.join(classes)})"
 

@@ -32,12 +32,10 @@ def replace_holder(site: Site, holder: cst.CSTNode, make: Replacement) -> Rewrit
     elif isinstance(parent, cst.SimpleStatementSuite):
         lines = _in_line(parent, (), parent.trailing_whitespace, holder, make)
         return site.changed(parent, cst.IndentedBlock(body=lines))
-    elif isinstance(holder, cst.BaseCompoundStatement):
-        old = holder
-        leading = leading_lines(holder)
-        new = _with_leading(make(with_leading_lines(holder, ())), leading)
     else:
-        raise RefusedError("the statement cannot stand on a line of its own")
+        assert isinstance(holder, cst.BaseCompoundStatement)  # clauses of a try or match were refused before
+        old = holder
+        new = _with_leading(make(with_leading_lines(old, ())), leading_lines(old))
     return _in_block(site, old, new)
 
 
@@ -66,8 +64,7 @@ def _without_semicolon(small: cst.BaseSmallStatement) -> cst.BaseSmallStatement:
 
 def _in_block(site: Site, old: cst.BaseStatement, new: Sequence[cst.BaseStatement]) -> Rewrite:
     block = site.parent(old)
-    if not isinstance(block, cst.IndentedBlock | cst.Module):
-        raise RefusedError("nothing can be put before an elif")
+    assert isinstance(block, cst.IndentedBlock | cst.Module)  # an elif was refused before
     body: list[cst.CSTNode] = []
     for statement in block.body:
         body.extend(new if statement is old else [statement])
@@ -88,7 +85,7 @@ def replace_run(
     parent = site.parent(site.holder)
     first = parent if isinstance(parent, cst.SimpleStatementLine) else site.holder
     block = site.parent(first)
-    if not isinstance(block, cst.IndentedBlock | cst.Module) or not isinstance(first, cst.BaseStatement):
+    if not isinstance(block, cst.IndentedBlock) or not isinstance(first, cst.BaseStatement):
         raise RefusedError("the statements do not stand on lines of their own")
     start = next(place for place, each in enumerate(block.body) if each is first)
     run = block.body[start : start + count]
@@ -97,8 +94,6 @@ def replace_run(
     leading = leading_lines(first)
     new = _with_leading(make([with_leading_lines(first, ()), *run[1:]]), leading)
     body = [*block.body[:start], *new, *block.body[start + count :]]
-    if isinstance(block, cst.Module):
-        return Rewrite(site.unit, block.with_changes(body=body))
     return site.changed(block, block.with_changes(body=body))
 
 

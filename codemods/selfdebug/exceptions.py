@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.scopes import is_dotted_name
 from codemods.selfdebug.source import Level, Statement
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def exception_names(parameters: Parameters) -> tuple[str, ...]:
     if not parameters.classes:
         raise RefusedError("no exception class to catch")
     for name in parameters.classes:
-        if not all(part.isidentifier() for part in name.split(".")):
+        if not is_dotted_name(name):
             raise RefusedError("an exception class is no name")
         if name in _BROAD:
             raise RefusedError(f"catching {name} would hide every mistake")

@@ -55,11 +55,10 @@ def conditional(site: Site, parameters: Parameters, outer: cst.BaseExpression) -
     if isinstance(site.parent(outer), cst.Expr):
         raise RefusedError("nobody reads the value of this expression statement")
     refuse_stored(site, outer)
-    condition = condition_for(site, parameters)
-    if not any(node is condition.subject for node in _nodes(outer)):
-        raise RefusedError("the receiver is not part of the expression")
-    bound = bind(site, condition, outer)
     default = default_for(site, parameters)
+    refuse_alternative(site, default)
+    condition = condition_for(site, parameters)
+    bound = bind(site, condition, outer)
     body = operand_of_or(bare(bound.body(outer)))
     return site.replaced(outer, cst.IfExp(test=operand_of_or(bound.positive), body=body, orelse=alone(default)))
 
@@ -74,6 +73,18 @@ def refuse_stored(site: Site, node: cst.BaseExpression) -> None:
     )
     if is_target:
         raise RefusedError("the expression is assigned to or deleted, not read")
+
+
+def refuse_alternative(site: Site, default: cst.BaseExpression) -> None:
+    """Raise RefusedError where the receiver falls back to the same default already."""
+    receiver = site.receiver
+    last: cst.BaseExpression | None = None
+    if isinstance(receiver, cst.IfExp):
+        last = receiver.orelse
+    elif isinstance(receiver, cst.BooleanOperation) and isinstance(receiver.operator, cst.Or):
+        last = receiver.right
+    if last is not None and bare(last).deep_equals(bare(default)):
+        raise RefusedError("the receiver already falls back to this default")
 
 
 def refuse_discarded(site: Site) -> None:
@@ -95,11 +106,3 @@ def _is_stored(site: Site, element: cst.CSTNode) -> bool:
     return isinstance(owner, cst.AssignTarget | cst.Del) or (
         isinstance(owner, cst.For | cst.CompFor) and owner.target is tuple_
     )
-
-
-def _nodes(node: cst.CSTNode) -> list[cst.CSTNode]:
-    found, todo = [], [node]
-    while todo:
-        found.append(todo.pop())
-        todo.extend(found[-1].children)
-    return found

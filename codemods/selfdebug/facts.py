@@ -30,16 +30,28 @@ def already_known(site: Site, condition: Condition) -> bool:
     subject = _parsed(site.code(condition.subject))
     if subject is None:
         return False
-    wanted = _Wanted(condition.test, subject, condition)
-    facts = [*_facts_inside(site, condition.subject), *_facts_around(site, subject)]
-    return any(wanted.follows_from(fact, truth) for fact, truth in facts)
+    inside = list(_facts_inside(site, condition.subject))
+    wanted = _Wanted(condition.test, subject, condition, _true_parts(inside))
+    return any(wanted.follows_from(fact, truth) for fact, truth in [*inside, *_facts_around(site, subject)])
+
+
+def _true_parts(facts: Sequence[Fact]) -> frozenset[str]:
+    """The dumps of everything that is true, the opposites of what is false, and the operands of an `and`."""
+    parts = set()
+    for fact, truth in facts:
+        known = fact if truth else ast.UnaryOp(ast.Not(), fact)
+        parts.add(ast.dump(known))
+        if isinstance(known, ast.BoolOp) and isinstance(known.op, ast.And):
+            parts.update(ast.dump(value) for value in known.values)
+    return frozenset(parts)
 
 
 class _Wanted:
     """The condition as ast dumps, to be compared with facts."""
 
-    def __init__(self, test: Test, subject: ast.expr, condition: Condition) -> None:
+    def __init__(self, test: Test, subject: ast.expr, condition: Condition, known: frozenset[str]) -> None:
         self.test = test
+        self.known = known
         self.subject = ast.dump(subject)
         code = f"({ast.unparse(subject)})"
         self.holds = _dump(condition.holds.replace("_subject_", code))
@@ -50,8 +62,9 @@ class _Wanted:
             return self.follows_from(fact.operand, not truth) or (not truth and ast.dump(fact) == self.fails)
         if isinstance(fact, ast.BoolOp) and isinstance(fact.op, ast.And) is truth:
             return any(self.follows_from(value, truth) for value in fact.values)
-        if isinstance(fact, ast.BoolOp):
-            return False
+        if isinstance(fact, ast.BoolOp):  # of a false `and` whose other operands are true, the last one is false
+            left = [value for value in fact.values if ast.dump(value) not in self.known]
+            return not truth and len(left) == 1 and self.follows_from(left[0], truth)
         return any(self._is_answer(form, truth) for form in (fact, _Unbound().visit(_copy(fact))))
 
     def _is_answer(self, fact: ast.expr, truth: bool) -> bool:

@@ -46,7 +46,9 @@ def _is_operand(site: Site, parent: cst.CSTNode, child: cst.CSTNode) -> bool:
         if _asks(above, node):
             return True
         is_not = isinstance(above, cst.UnaryOperation) and isinstance(above.operator, cst.Not)
-        if not (is_not or isinstance(above, cst.BooleanOperation)):
+        if is_not:
+            return True
+        if not isinstance(above, cst.BooleanOperation):
             return _is_truth_value(child)
         node = above
 

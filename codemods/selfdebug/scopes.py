@@ -20,6 +20,11 @@ _LOOKUPS = frozenset({"get", "find", "pop", "setdefault", "getattr", "select_one
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
+def is_dotted_name(text: str) -> bool:
+    """Whether `text` is a name or names joined by dots, none of them a keyword."""
+    return all(part.isidentifier() and not keyword.iskeyword(part) for part in text.split("."))
+
+
 def mentioned(root: ast.AST) -> frozenset[str]:
     """Every name that is read, bound, declared or imported anywhere in `root`."""
     names: set[str] = set()

@@ -83,15 +83,6 @@ class Site:
         """The source of a node of the unit."""
         return self.unit.module.code_for_node(node)
 
-    def path_to(self, outer: cst.CSTNode) -> tuple[Step, ...]:
-        """The steps from the receiver up to `outer` (which contains it)."""
-        below: list[Step] = []
-        for step in self.path:
-            if step.child is outer:
-                break
-            below.append(step)
-        return tuple(below)
-
     def steps_from(self, node: cst.CSTNode) -> tuple[Step, ...]:
         """The steps from `node` up to its statement."""
         return tuple(steps(self.unit.parents, node))
@@ -159,9 +150,7 @@ def locate(source: Source, target: Target, *, whole: bool) -> Site:
 
 def _located(source: Source, target: Target, statement: Statement, unit: Unit) -> Site:
     receiver = expression_at(unit, target.receiver)
-    if receiver is None:
-        raise TargetNotFoundError(f"no expression at {_words(target.receiver)}")
-    expression = expression_at(unit, target.expression) or receiver
+    expression = _expression_if_any(unit, target.expression) or receiver
     if not any(step.child is expression for step in steps(unit.parents, receiver)):
         raise TargetNotFoundError("the dereference does not contain the receiver")
     return Site(source, target, statement, unit, expression, receiver)
@@ -178,8 +167,15 @@ def _words(span: Span) -> str:
     return f"line {span.start_line}, columns {span.start_column} to {span.end_line}:{span.end_column}"
 
 
-def expression_at(unit: Unit, span: Span) -> cst.BaseExpression | None:
-    """The expression at `span`, with or without the parentheses around it."""
+def expression_at(unit: Unit, span: Span) -> cst.BaseExpression:
+    """The expression at `span`, with or without the parentheses around it. Raises TargetNotFoundError for none."""
+    found = _expression_if_any(unit, span)
+    if found is None:
+        raise TargetNotFoundError(f"no expression at {_words(span)}")
+    return found
+
+
+def _expression_if_any(unit: Unit, span: Span) -> cst.BaseExpression | None:
     found = _by_span(unit, [span])
     if found is None:
         found = _by_span(unit, _inside_parentheses(unit, span))

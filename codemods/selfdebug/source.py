@@ -119,10 +119,8 @@ class Source:
             return self._apply(target, guard, parameters)
         except (RecursionError, MemoryError) as error:
             raise RefusedError("the statement is nested too deeply to be rewritten") from error
-        except cst.ParserSyntaxError as error:
+        except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise RefusedError("the concrete syntax tree cannot be built here") from error
-        except (cst.CSTValidationError, cst.CSTLogicError) as error:
-            raise RefusedError(f"the guard would give an impossible syntax tree: {error}") from error
 
     def _apply(self, target: Target, guard: Guard, parameters: Parameters) -> Edit:
         if parameters.test not in guard.tests:

@@ -10,6 +10,7 @@ from codemods.selfdebug.base import Example, Family, Guard, Parameters, Refusal,
 from codemods.selfdebug.conditions import bind, condition_for
 from codemods.selfdebug.extent import refuse_stored
 from codemods.selfdebug.precedence import operand_of_or
+from codemods.selfdebug.scopes import is_dotted_name
 from codemods.selfdebug.sites import bare
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Coercion(Guard):
         """See the base class."""
         classes, receiver = parameters.classes, site.receiver
         refuse_stored(site, receiver)
-        if not all(part.isidentifier() for name in classes for part in name.split(".")):
+        if not all(map(is_dotted_name, classes)):
             raise RefusedError("a class name is no name")
         if len(classes) == 1:
             return _always(site, classes[0])
@@ -81,5 +82,7 @@ def _converted(value: cst.BaseExpression, old: str, new: str) -> cst.BaseExpress
 def _refuse_alternative(site: Site) -> None:
     """Raise RefusedError where the receiver is a branch of a conditional expression that asks for its class."""
     parent = site.parent(site.receiver)
-    if isinstance(parent, cst.IfExp) and parent.orelse is site.receiver and "isinstance(" in site.code(parent.test):
+    is_branch = isinstance(parent, cst.IfExp) and parent.orelse is site.receiver
+    choice = parent if is_branch else site.receiver
+    if isinstance(choice, cst.IfExp) and "isinstance(" in site.code(choice.test):
         raise RefusedError("the receiver is converted already")

@@ -97,7 +97,5 @@ def _in_statement(site: Site, condition: Condition) -> Rewrite:
 def _in_header(site: Site, parent: Statement, test: ast.expr, positive: cst.BaseExpression) -> Rewrite:
     unit = header_unit(site.source, parent)
     old = expression_at(unit, site.source.span(test))
-    if old is None:
-        raise RefusedError("the condition around cannot be found in its header")
     joined = cst.BooleanOperation(operand_of_and(bare(old)), cst.And(), operand_of_and(positive))
     return replaced_in(unit, old, joined)

@@ -54,8 +54,6 @@ class GuardWiden(Guard):
         index = site.statement.levels[-1].index
         unit = header_unit(site.source, site.statement.beside(index - 1))
         test = expression_at(unit, site.source.span(above.test))
-        if test is None:
-            raise RefusedError("the condition above cannot be found in its header")
         if parameters.test is Test.TRUTHY and site.code(bare(site.receiver)) + " is None" == ast.unparse(above.test):
             return replaced_in(unit, test, before.negative)
         left, right = operand_of_or(bare(test)), operand_of_or(before.negative)

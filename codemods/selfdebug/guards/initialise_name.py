@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -19,6 +20,8 @@ from codemods.selfdebug.units import line_unit
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Site
+
+Replacer = Callable[[cst.CSTNode, object], cst.CSTNode]
 
 _NAME_ERRORS = frozenset({"NameError", "UnboundLocalError"})
 
@@ -138,10 +141,15 @@ def _without_questions(module: cst.Module, name: str) -> cst.Module:
     for operator, code in ((m.In(), f"{name} is not None"), (m.NotIn(), f"{name} is None")):
         call = m.Call(func=m.Name("locals") | m.Name("vars"), args=[])
         pattern = m.Comparison(left=asked, comparisons=[m.ComparisonTarget(operator=operator, comparator=call)])
-        replacement = cst.parse_expression(code)
-        changed = m.replace(
-            module, pattern, lambda node, _, new=replacement: new.with_changes(lpar=node.lpar, rpar=node.rpar)
-        )
+        changed = m.replace(module, pattern, _in_its_parentheses(cst.parse_expression(code)))
         assert isinstance(changed, cst.Module)
         module = changed
     return module
+
+
+def _in_its_parentheses(new: cst.BaseExpression) -> Replacer:
+    def replacement(node: cst.CSTNode, _: object) -> cst.CSTNode:
+        old = cst.ensure_type(node, cst.Comparison)
+        return new.with_changes(lpar=old.lpar, rpar=old.rpar)
+
+    return replacement

@@ -18,7 +18,7 @@ from codemods.selfdebug.base import (
     Test,
 )
 from codemods.selfdebug.defaults import default_for
-from codemods.selfdebug.extent import refuse_discarded
+from codemods.selfdebug.extent import refuse_alternative, refuse_discarded
 from codemods.selfdebug.precedence import operand_of_or
 from codemods.selfdebug.sites import bare
 
@@ -70,5 +70,6 @@ class OrDefault(Guard):
             raise RefusedError("the receiver already has an alternative")
         refuse_discarded(site)
         default = operand_of_or(default_for(site, parameters))
+        refuse_alternative(site, default)
         left = operand_of_or(bare(receiver))
         return site.replaced(receiver, cst.BooleanOperation(left, cst.Or(), default))

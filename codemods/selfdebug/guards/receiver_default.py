@@ -9,7 +9,7 @@ import libcst as cst
 from codemods.selfdebug.base import DefaultRole, DefaultUse, Example, Family, Guard, Parameters, Refusal, Test
 from codemods.selfdebug.conditions import bind, condition_for
 from codemods.selfdebug.defaults import default_for
-from codemods.selfdebug.extent import refuse_discarded
+from codemods.selfdebug.extent import refuse_alternative, refuse_discarded
 from codemods.selfdebug.precedence import operand_of_or
 from codemods.selfdebug.sites import bare
 
@@ -47,7 +47,8 @@ class ReceiverDefault(Guard):
         """See the base class."""
         receiver = site.receiver
         refuse_discarded(site)
+        default = default_for(site, parameters)
+        refuse_alternative(site, default)
         bound = bind(site, condition_for(site, parameters), receiver)
         body = operand_of_or(bare(bound.body(receiver)))
-        default = default_for(site, parameters)
         return site.replaced(receiver, cst.IfExp(test=operand_of_or(bound.positive), body=body, orelse=default))

@@ -17,6 +17,7 @@ from codemods.selfdebug.base import (
     RefusedError,
     Test,
 )
+from codemods.selfdebug.scopes import is_dotted_name
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -49,8 +50,9 @@ class ReplaceName(Guard):
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
         node = site.expression
-        parts = (parameters.default or "").split(".")
-        if not all(part.isidentifier() for part in parts) or (len(parts) > 1 and isinstance(node, cst.Attribute)):
+        name = parameters.default or ""
+        parts = name.split(".")
+        if not is_dotted_name(name) or (len(parts) > 1 and isinstance(node, cst.Attribute)):
             raise RefusedError("what is to be used instead is no dotted name")
         if isinstance(node, cst.Attribute):
             return site.changed(node.attr, cst.Name(parts[0]))
