@@ -31,7 +31,7 @@ def observe(locations: Sequence[FaultLocation], sources: Mapping[str, bytes], ru
     probed, refused = dict(sources), []
     probes: list[tuple[FaultLocation, Probed]] = []
     # Bottom-up, so that the lines a probe adds do not move the statements that are still to be probed.
-    for location in sorted(locations, key=lambda found: (found.file, -found.statement.start_line)):
+    for location in sorted(_apart(locations), key=lambda found: (found.file, -found.statement.start_line)):
         first_id = 1 + sum(1 + len(done.expressions) for _, done in probes)
         try:
             done = probe(probed[location.file], location.statement, first_id)
@@ -43,6 +43,19 @@ def observe(locations: Sequence[FaultLocation], sources: Mapping[str, bytes], ru
     touched = {location.file for location, _ in probes}
     seen = run({file: data for file, data in probed.items() if file in touched})
     return Observed(seen, _observations(probes, seen), _caught(probes, seen), tuple(refused))
+
+
+def _apart(locations: Sequence[FaultLocation]) -> list[FaultLocation]:
+    """The locations without those whose statement overlaps one that is probed already (a recursive call, say)."""
+    apart: list[FaultLocation] = []
+    for location in locations:
+        if not any(other.file == location.file and _overlap(other, location) for other in apart):
+            apart.append(location)
+    return apart
+
+
+def _overlap(one: FaultLocation, other: FaultLocation) -> bool:
+    return one.statement.start_line <= other.statement.end_line and other.statement.start_line <= one.statement.end_line
 
 
 def with_observed_first(location: FaultLocation, observations: Sequence[Observation]) -> FaultLocation:

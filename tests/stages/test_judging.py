@@ -196,6 +196,16 @@ def test_two_statements_of_one_file_are_probed_at_once() -> None:
     assert len(ids) == len(set(ids)) > 3
 
 
+def test_a_statement_that_is_met_twice_is_probed_once() -> None:
+    def runner(sources: object) -> PytestRun:
+        assert isinstance(sources, dict)
+        assert sources["m.py"].count(b"__selfdebug_caught__") == 1
+        return run(FAILED, failure())
+
+    location = located()
+    observe([location, replace(location, receivers=())], {"m.py": TEXT}, runner)
+
+
 def test_a_statement_that_cannot_be_probed_is_named() -> None:
     location = replace(located(), statement=Span(1, 0, 1, 5))
     seen = observe([location], {"m.py": b"pass\n"}, lambda _: run(FAILED, failure()))
