@@ -178,6 +178,16 @@ def is_marker_line(line: str) -> bool:
     return not line.strip("~^ \t") and bool(line.strip())
 
 
+def is_cut(line: str) -> bool:
+    """Whether somebody says here that lines were left out: `[... 120 lines truncated ...]`, `<snip>`."""
+    text = line.strip()
+    if not 4 <= len(text) <= 120 or text[0] not in ".…[<(-~*#" or text.startswith(("...:", "[gw")):
+        return False
+    return any(
+        word in text.lower() for word in ("truncated", "omitted", "snip", "skipped", "cut ", "lines hidden", "elided")
+    )
+
+
 def bare_function(text: str) -> str:
     """The name in `name(arguments)`; `<module>` and `<lambda>` stay as they are."""
     text = text.strip()

@@ -9,7 +9,7 @@ from selfdebug.stages.failures.found import Source, Stream
 from selfdebug.stages.failures.tracebacks import TracebackReader
 
 RANK = 90
-MARKS = ("Traceback (most recent", "File ", "Exception ignored")
+MARKS = ("Traceback (most recent", "File ", "Exception ignored", "Error: ", "Exception: ")
 _IGNORED = ("Exception ignored in", "Exception ignored while")
 _PAGE_TYPE = "Exception Type:"
 _PAGE_VALUE = "Exception Value:"
@@ -25,9 +25,13 @@ class PlainTraceback:
         self._source = Source.TRACEBACK
         self._ignored_line = -10
         self._page: dict[str, str] = {}
+        self._before: tuple[int, grammar.ExceptionLine] | None = None
 
     def opens(self, line: str) -> bool:
         """At `Traceback (most recent call last)`, or at a `File` entry."""
+        if "Error: " in line or "Exception: " in line:
+            found = grammar.surely_exception(line.strip().removeprefix("[ERROR] "))
+            self._before = (self._stream.findings.line, found) if found else self._before
         if line.lstrip().startswith(_IGNORED):
             self._ignored_line = self._stream.findings.line
             return False
@@ -63,6 +67,9 @@ class PlainTraceback:
         if not failure.exception.type and _PAGE_TYPE in self._page:
             name = self._page[_PAGE_TYPE].partition(" at /")[0].strip()
             failure = replace(failure, exception=grammar.exception_of(name, self._page.get(_PAGE_VALUE, "")))
+        if not failure.exception.type and self._before and self._start - self._before[0] <= 2:
+            named = self._before[1]
+            failure = replace(failure, exception=grammar.exception_of(named.type, named.message))
         self._stream.add(failure, self._source, self._start)
 
 

@@ -150,6 +150,8 @@ class PytestReport:
         if _SHORT_END.match(line) and _ENDED.match(line) and not (self._entry and self._entry.is_captured):
             self._close_entry()
             self._end_session(is_end=True)
+        elif grammar.is_cut(line) and self._entry is not None and not self._entry.is_captured:
+            self._open_entry(None)
         elif not self._take_line_style(line) and self._entry is not None:
             self._entry.feed(line)
         return True

@@ -9,7 +9,7 @@ from selfdebug.stages.failures.normalise.damage import SUSPICIONS, Repair
 from selfdebug.stages.failures.normalise.embedded import unfolded
 from selfdebug.stages.failures.normalise.encoding import decoded_blocks
 from selfdebug.stages.failures.normalise.line import Line
-from selfdebug.stages.failures.normalise.markup import without_links, without_typography
+from selfdebug.stages.failures.normalise.markup import unglued, without_links, without_typography
 from selfdebug.stages.failures.normalise.prefixes import PrefixStripper
 from selfdebug.stages.failures.normalise.terminal import without_codes
 
@@ -22,7 +22,7 @@ _SIGNS = ("\\n", '{"', "\\_", "“", "”", "«")
 def plain_lines(file: BinaryIO) -> Iterator[str]:
     """The lines of a log as they would look in an editor: decoded, without colours, links and string escapes."""
     for block in decoded_blocks(file):
-        text = without_links(without_codes(block))
+        text = unglued(without_links(without_codes(block)))
         lines = text.split("\n")
         if any(sign in text for sign in _SIGNS):
             yield from _unspelled(lines)

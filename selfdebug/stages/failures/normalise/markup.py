@@ -6,6 +6,10 @@ import html
 import re
 
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\((?:https?|file|vscode)://[^()\s]*\)")
+_GLUED = re.compile(
+    r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt): [^\n]*?)(Traceback \(most recent call last\):)$",
+    re.MULTILINE,
+)
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'"})
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|s|br|em|td|th|tr|li|ul|ol|div|pre|code|span|font|body|html|head|table|tbody|strong|section|h[1-6])"
@@ -19,6 +23,11 @@ _SIGNS = ("&quot;", "&#39;", "&#x27;", "&#34;", "&lt;", "&gt;", "<br", "<span", 
 def without_links(text: str) -> str:
     """The text of one or more lines with Markdown links undone."""
     return _LINK.sub(r"\1", text) if "](" in text else text
+
+
+def unglued(text: str) -> str:
+    """The text with a line end between an exception and the next traceback, where pasting lost it."""
+    return _GLUED.sub(r"\1\n\2", text) if "Traceback (most recent" in text else text
 
 
 def without_typography(line: str) -> str:

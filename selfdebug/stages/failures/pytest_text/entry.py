@@ -100,7 +100,8 @@ class EntryReader:
             return Failure(crashed[1], When.CALL, grammar.exception_of("", text))
         if _ONLY_SUBTESTS.match(text):
             return None
-        return Failure(None, when_of(self.title), grammar.exception_of("Failed", text))
+        kind = "" if self._seen_source else "Failed"
+        return Failure(None, when_of(self.title), grammar.exception_of(kind, "" if self._seen_source else text))
 
     def _ends_native(self, line: str) -> bool:
         return self._native is not None and self._native.is_told and grammar.location_of(line) is not None

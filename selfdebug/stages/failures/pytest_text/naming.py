@@ -67,6 +67,8 @@ class SessionNames:
         if not candidates:
             return self._based(entry)
         best = max(candidates, key=lambda line: _agreement(line[0], entry))
+        if _contradicts(best[0], entry.failure):
+            return self._based(replace(entry, title=None))
         candidates.remove(best)
         if best in free:
             free.remove(best)
@@ -80,17 +82,22 @@ class SessionNames:
 
     def _name_in_order(self, named: list[Found], untitled: list[int], free: list[tuple[SummaryLine, int]]) -> None:
         """Entries without a title (`--tb=line`, fragments) have the order of the summary, if types agree throughout."""
-        if len(untitled) != len(free) or not untitled:
-            rest = [(index, line) for index in untitled for line in free if _fits(named[index], line[0])]
-            if len(rest) == len(untitled) == len(free):
-                for index, line in rest:
-                    named[index] = self._with_line(named[index], line[0])
-                free.clear()
-            return
-        if all(_agrees(line[0], named[index].failure) for index, line in zip(untitled, free, strict=True)):
+        if len(untitled) != len(free):
+            self._name_by_content(named, untitled, free)
+        elif all(_agrees(line[0], named[index].failure) for index, line in zip(untitled, free, strict=True)):
             for index, line in zip(untitled, free, strict=True):
                 named[index] = self._with_line(named[index], line[0])
             free.clear()
+
+    def _name_by_content(self, named: list[Found], untitled: list[int], free: list[tuple[SummaryLine, int]]) -> None:
+        """Pieces of a cut log have the one name left that fits their frames, or else their exception."""
+        for index in untitled:
+            entry = named[index]
+            fits = [line for line in free if _fits(entry, line[0])]
+            fits = fits or [line for line in free if line[0].message and _agrees(line[0], entry.failure)]
+            if len(fits) == 1:
+                named[index] = self._with_line(entry, fits[0][0])
+                free.remove(fits[0])
 
     def _from_progress(self, entry: Found) -> Found:
         if entry.title is None or entry.failure.node_id is not None:
@@ -153,10 +160,17 @@ def _agrees(line: SummaryLine, failure: Failure) -> bool:
     return full.startswith(shown) or full.endswith(shown) or failure.exception.message.startswith(shown)
 
 
+def _contradicts(line: SummaryLine, failure: Failure) -> bool:
+    """Whether the summary names another exception: then the end of another entry stands here, its title cut off."""
+    name, colon, _ = line.message.partition(":")
+    found = grammar.surely_exception(name) if colon else None
+    told = failure.exception.type.rpartition(".")[2]
+    return bool(found and told) and found is not None and found.type.rpartition(".")[2] != told
+
+
 def _fits(entry: Found, line: SummaryLine) -> bool:
-    function = entry.failure.frames[0].function if entry.failure.frames else None
     last = _dotted(line.node_id.partition("::")[2]).partition("[")[0].rpartition(".")[2]
-    return function == last and _agrees(line, entry.failure)
+    return any(frame.function == last for frame in entry.failure.frames) and _agrees(line, entry.failure)
 
 
 def _exception_of(message: str) -> ExceptionRecord:
