@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 import libcst as cst
 
@@ -48,12 +49,7 @@ class Step:
 
 
 def _before(parent: cst.CSTNode, child: cst.CSTNode) -> list[cst.CSTNode]:
-    earlier: list[cst.CSTNode] = []
-    for node in parent.children:
-        if node is child:
-            break
-        earlier.append(node)
-    return earlier
+    return list(takewhile(lambda node: node is not child, parent.children))
 
 
 def steps(parents: Mapping[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> Iterator[Step]:

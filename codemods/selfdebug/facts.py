@@ -28,8 +28,6 @@ Fact = tuple[ast.expr, bool]
 def already_known(site: Site, condition: Condition) -> bool:
     """Whether the condition holds at the site whatever happens."""
     subject = _parsed(site.code(condition.subject))
-    if subject is None:
-        return False
     inside = list(_facts_inside(site, condition.subject))
     wanted = _Wanted(condition.test, subject, condition, _true_parts(inside))
     return any(wanted.follows_from(fact, truth) for fact, truth in [*inside, *_facts_around(site, subject)])
@@ -96,19 +94,14 @@ def _dump(code: str) -> str:
     return ast.dump(ast.parse(code, mode="eval").body)
 
 
-def _parsed(code: str) -> ast.expr | None:
-    try:
-        return ast.parse(f"({code}\n)", mode="eval").body
-    except SyntaxError:
-        return None
+def _parsed(code: str) -> ast.expr:
+    return ast.parse(f"({code}\n)", mode="eval").body
 
 
 def _facts_inside(site: Site, node: cst.BaseExpression) -> Iterator[Fact]:
     for step in site.steps_from(node):
         for condition, truth in _conditions_of(step):
-            fact = _parsed(site.code(condition))
-            if fact is not None:
-                yield fact, truth
+            yield _parsed(site.code(condition)), truth
 
 
 def _conditions_of(step: Step) -> Iterator[tuple[cst.BaseExpression, bool]]:

@@ -119,7 +119,7 @@ class Source:
             return self._apply(target, guard, parameters)
         except (RecursionError, MemoryError) as error:
             raise RefusedError("the statement is nested too deeply to be rewritten") from error
-        except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
+        except (SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise RefusedError("the concrete syntax tree cannot be built here") from error
 
     def _apply(self, target: Target, guard: Guard, parameters: Parameters) -> Edit:

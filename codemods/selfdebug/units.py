@@ -107,8 +107,7 @@ def line_unit(source: Source, statement: Statement, *, whole: bool, count: int =
     column = source.extent(run[first]).start_column
     is_clause = isinstance(node, ast.ExceptHandler | ast.match_case) or is_elif(source, statement)
     if is_clause or source.lines[line - 1][:column].strip(" \t\f"):
-        if statement.parent is None:
-            raise RefusedError("the statement does not start its own line")
+        assert statement.parent is not None  # at the module's level the first statement of a line starts it
         return line_unit(source, statement.parent, whole=True)
     prefix = _wrapper(source, line)
     end = source.starts[line_range(run[last])[1]]
@@ -127,8 +126,6 @@ def header_unit(source: Source, statement: Statement) -> Unit:
         prefix = f"match 1:{newline}"
     elif is_elif(source, statement):
         prefix += f"{indent}if 1:{newline}{indent} pass{newline}"
-    elif source.lines[line - 1][: source.extent(node).start_column].strip(" \t\f"):
-        raise RefusedError("the statement does not start its own line")
     end, suffix = _body_start(source, node)
     suffix += ("case _: pass" if isinstance(node, ast.Match) else "pass") + newline
     return Unit(source, source.starts[line - 1], end, statement.levels, 1, prefix, suffix)

@@ -85,6 +85,14 @@ EDITS = [
      "def f(a):\n    if c or a:\n        if a is None:\n            return None\n        a.b()\n"),
     ("early-return", NONE, "def f(a):\n    while g(a):\n        ‹«a».b›()\n",
      "def f(a):\n    while g(a):\n        if a is None:\n            return None\n        a.b()\n"),
+    ("early-return", NONE, "def f(a, b):\n    return (a or b) and not b and a > 1 and len(b) and ‹«a[b.c]».d›\n", None),
+    ("early-return", NONE, "def f(a, b):\n    return (a or b) and not b and a > 1 and len(b) and ‹«a».d›\n",
+     "def f(a, b):\n    if (a or b) and not b and a > 1 and len(b) and a is None:\n        return None\n"
+     "    return (a or b) and not b and a > 1 and len(b) and a.d\n"),
+    ("early-return", NONE, "def f(s):\n    global g\n    g = 1\n    return ‹«s.get('class')».x›\n",
+     "def f(s):\n    global g\n    g = 1\n    found = s.get('class')\n    if found is None:\n        return None\n    return found.x\n"),
+    ("wrap-statement", BARE, "def f(u):\n    if c:\n        n = 1\n    else:\n        global k\n        n = 2\n    n = ‹«u».n›\n    g(n)\n",
+     "def f(u):\n    if c:\n        n = 1\n    else:\n        global k\n        n = 2\n    if u is not None:\n        n = u.n\n    g(n)\n"),
     # headers and clauses
     ("or-default", NONE, "if 1:\n    if a: pass\n    elif ‹«b».c›: pass\n",
      "if 1:\n    if a: pass\n    elif (b or None).c: pass\n"),
@@ -100,6 +108,7 @@ EDITS = [
     ("or-default", Parameters("''"), "x = f'''{f\"{‹«a».b›}\"}'''\n", None),
     ("or-default", Parameters("'\\n'"), "x = f'{‹«a».b›}'\n", None),
     # questions
+    ("condition-prefix", BARE, "if a or (‹«b».c› and d): pass\n", "if a or (b is not None and b.c and d): pass\n"),
     ("condition-prefix", BARE, "x = ‹«a» > 1› and c\n", "x = a is not None and a > 1 and c\n"),
     ("condition-prefix", BARE, "x = not (‹«a».b› and c)\n", "x = not (a is not None and a.b and c)\n"),
     ("condition-prefix", BARE, "x = 1 < ‹«a».b› < 3\n", "x = a is not None and 1 < a.b < 3\n"),
@@ -130,6 +139,9 @@ EDITS = [
 ]  # fmt: skip
 
 REFUSED = [
+    ("conditional-expression", RANGE, "x = «d»\n", "no subscript"),
+    ("conditional-expression", Parameters("-" * 1500 + "1"), "x = ‹«d».b›\n", "too deeply"),
+    ("or-default", NONE, "try:\n    pass\nexcept ‹«e».E› :\n    pass\n", "reproduce"),
     ("conditional-expression", KEY, "x = ‹«d»[f()]›\n", "evaluated twice"),
     ("conditional-expression", KEY, "x = ‹«d»[1:2]›\n", "no subscript"),
     ("conditional-expression", KEY, "x = ‹«d».get(1)›\n", "no subscript"),

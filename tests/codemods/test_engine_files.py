@@ -57,7 +57,6 @@ def test_bytes_around_stay(before: bytes, after: bytes, guard: Guard) -> None:
         b"#\na = x.y, " + b"+".join([b"1"] * 20_000) + b"\n",
         b"#\na = x.y, " + b"'a' " * 20_000 + b"\n",
         b"#\na = x.y, '" + b"a" * 400_000 + b"'\n",
-        b"#\na = x.y, f'{z!r  }'\n",
         b"#\na = x.y, [" + b"[" * 180 + b"]" * 180 + b"]\n",
     ],
     ids=lambda before: repr(before[:24]),
@@ -133,6 +132,10 @@ def test_the_lines_put_around_a_unit_may_not_change() -> None:
     _, unit = unit_of("if a:\n    x = 1\n", 2)
     with pytest.raises(RefusedError, match="lines around"):
         unit.text_of(unit.module.with_changes(body=[]))
+
+
+def test_a_span_covers_its_lines() -> None:
+    assert [line for line in range(1, 6) if Span(2, 9, 4, 0).covers_line(line)] == [2, 3, 4]
 
 
 def test_a_receiver_must_be_marked() -> None:
