@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from selfdebug.model import Failure
 
-MAX_FOUND = 20_000
+MAX_FOUND = 5_000
 MAX_FRAMES = 500_000
 MAX_HELD = 2_000
 

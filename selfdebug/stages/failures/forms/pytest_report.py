@@ -124,6 +124,7 @@ class PytestReport:
     def _flush(self) -> None:
         names, self._names = self._names, SessionNames()
         self._stream.add_all(names.named())
+        self._stream.findings.left_out += names.left_out
 
     # -------------------------------------------------------------- entries
 

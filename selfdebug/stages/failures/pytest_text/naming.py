@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from selfdebug.model import ExceptionRecord, Failure, When
 from selfdebug.stages.failures import grammar
-from selfdebug.stages.failures.found import Found, Source
+from selfdebug.stages.failures.found import MAX_FOUND, Found, Source
 from selfdebug.stages.failures.node_ids import title_domain
 from selfdebug.stages.failures.pytest_text.summary import SummaryLine
 
 _COLLECT_ERROR = "collecting"
+MAX_CANDIDATES = 200
+
+
+@dataclass(slots=True)
+class _Told:
+    """The summary lines of a session, found by title and by node id; `free` are those that no entry has taken."""
+
+    free: dict[int, tuple[SummaryLine, int]]
+    by_title: dict[str, list[int]] = field(default_factory=dict)
+    by_node_id: dict[str, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lines: list[tuple[SummaryLine, int]]) -> _Told:
+        """An index of the lines."""
+        told = cls(dict(enumerate(lines)))
+        for index, (line, _) in enumerate(lines):
+            told.by_title.setdefault(_title_key(line), []).append(index)
+            told.by_node_id.setdefault(line.node_id, []).append(index)
+        return told
+
+    def candidates(self, title: str) -> list[int]:
+        """The free lines with this title; of very many the first."""
+        indices = self.by_title.get(_normal(title), ())
+        return list(islice((index for index in indices if index in self.free), MAX_CANDIDATES))
 
 
 @dataclass(slots=True)
@@ -21,58 +47,61 @@ class SessionNames:
     lines: list[tuple[SummaryLine, int]] = field(default_factory=list)
     progressed: list[tuple[SummaryLine, int]] = field(default_factory=list)
     rootdir: str = ""
+    left_out: int = 0
+    _said: Counter[int] = field(default_factory=Counter)
 
     def add(self, found: Found) -> None:
         """An entry was read."""
-        self.entries.append(found)
+        if len(self.entries) < MAX_FOUND:
+            self.entries.append(found)
+        else:
+            self.left_out += 1
 
     def add_line_style(self, found: Found) -> None:
         """A failure of `--tb=line` was read: equal lines of one session are failures of different tests."""
-        same = sum(_said(one) == _said(found) for one in self.entries)
-        self.entries.append(replace(found, repeat=same))
+        said = hash((found.failure.exception, found.failure.frames))
+        self.add(replace(found, repeat=self._said[said]))
+        self._said[said] += 1
 
     def summary(self, line: SummaryLine, number: int) -> None:
         """A line of the short summary was read."""
-        self.lines.append((line, number))
+        if len(self.lines) < MAX_FOUND:
+            self.lines.append((line, number))
 
     def progress(self, line: SummaryLine, number: int) -> None:
         """A failing test was named in the progress."""
-        self.progressed.append((line, number))
+        if len(self.progressed) < MAX_FOUND:
+            self.progressed.append((line, number))
 
     def named(self) -> list[Found]:
         """The entries with their node ids, then the failures that only the summary tells of."""
-        told = self.lines or ([] if self.entries else self.progressed)
-        free = list(told)
-        by_title: dict[str, list[tuple[SummaryLine, int]]] = {}
-        for line in told:
-            by_title.setdefault(_title_key(line[0]), []).append(line)
-        named = [self._name(entry, by_title, free) for entry in self.entries]
+        told = _Told.of(self.lines or ([] if self.entries else self.progressed))
+        named = [self._name(entry, told) for entry in self.entries]
         untitled = [index for index, entry in enumerate(named) if entry.title is None]
-        self._name_in_order(named, untitled, free)
+        self._name_untitled(named, untitled, told.free)
         if self.entries and not self.lines:
-            named = [self._from_progress(entry) for entry in named]
+            progressed = _Told.of(self.progressed)
+            named = [self._from_progress(entry, progressed) for entry in named]
         return named + [
-            _summary_only(line, number, self.rootdir) for line, number in free if "failed subtest" not in line.message
+            _summary_only(line, number, self.rootdir)
+            for line, number in told.free.values()
+            if "failed subtest" not in line.message
         ]
 
-    def _name(
-        self, entry: Found, by_title: dict[str, list[tuple[SummaryLine, int]]], free: list[tuple[SummaryLine, int]]
-    ) -> Found:
+    def _name(self, entry: Found, told: _Told) -> Found:
         if entry.title is None:
             return self._based(entry)
         if entry.failure.node_id is not None:
-            free[:] = [line for line in free if line[0].node_id != entry.failure.node_id]
+            for index in told.by_node_id.get(entry.failure.node_id, ()):
+                told.free.pop(index, None)
             return self._based(entry)
-        candidates = by_title.get(_normal(entry.title))
+        candidates = told.candidates(entry.title)
         if not candidates:
             return self._based(entry)
-        best = max(candidates, key=lambda line: _agreement(line[0], entry))
-        if _contradicts(best[0], entry.failure):
+        best = max(candidates, key=lambda index: _agreement(told.free[index][0], entry))
+        if _contradicts(told.free[best][0], entry.failure):
             return self._based(replace(entry, title=None))
-        candidates.remove(best)
-        if best in free:
-            free.remove(best)
-        return self._with_line(entry, best[0])
+        return self._with_line(entry, told.free.pop(best)[0])
 
     def _with_line(self, entry: Found, line: SummaryLine) -> Found:
         failure = replace(entry.failure, node_id=_with_subtest(line))
@@ -80,38 +109,36 @@ class SessionNames:
             failure = replace(failure, exception=_exception_of(line.message))
         return self._based(replace(entry, failure=failure))
 
-    def _name_in_order(self, named: list[Found], untitled: list[int], free: list[tuple[SummaryLine, int]]) -> None:
+    def _name_untitled(self, named: list[Found], untitled: list[int], free: dict[int, tuple[SummaryLine, int]]) -> None:
         """Entries without a title (`--tb=line`, fragments) have the order of the summary, if types agree throughout."""
+        pairs = list(zip(untitled, list(free), strict=False))
         if len(untitled) != len(free):
-            self._name_by_content(named, untitled, free)
-        elif all(_agrees(line[0], named[index].failure) for index, line in zip(untitled, free, strict=True)):
-            for index, line in zip(untitled, free, strict=True):
-                named[index] = self._with_line(named[index], line[0])
-            free.clear()
+            self._name_by_content(named, untitled[:MAX_CANDIDATES], free)
+        elif all(_agrees(free[line][0], named[index].failure) for index, line in pairs):
+            for index, line in pairs:
+                named[index] = self._with_line(named[index], free.pop(line)[0])
 
-    def _name_by_content(self, named: list[Found], untitled: list[int], free: list[tuple[SummaryLine, int]]) -> None:
+    def _name_by_content(
+        self, named: list[Found], untitled: list[int], free: dict[int, tuple[SummaryLine, int]]
+    ) -> None:
         """Pieces of a cut log have the one name left that fits their frames, or else their exception."""
         for index in untitled:
             entry = named[index]
-            fits = [line for line in free if _fits(entry, line[0])]
-            fits = fits or [line for line in free if line[0].message and _agrees(line[0], entry.failure)]
+            fits = [number for number, line in free.items() if _fits(entry, line[0])]
+            fits = fits or [
+                number for number, line in free.items() if line[0].message and _agrees(line[0], entry.failure)
+            ]
             if len(fits) == 1:
-                named[index] = self._with_line(entry, fits[0][0])
-                free.remove(fits[0])
+                named[index] = self._with_line(entry, free.pop(fits[0])[0])
 
-    def _from_progress(self, entry: Found) -> Found:
+    def _from_progress(self, entry: Found, progressed: _Told) -> Found:
         if entry.title is None or entry.failure.node_id is not None:
             return entry
-        key = _normal(entry.title)
-        fits = {line.node_id for line, _ in self.progressed if _title_key(line) == key}
+        fits = {progressed.free[index][0].node_id for index in progressed.candidates(entry.title)}
         return self._with_line(entry, SummaryLine("FAILED", fits.pop())) if len(fits) == 1 else entry
 
     def _based(self, entry: Found) -> Found:
         return replace(entry, bases=(self.rootdir,)) if self.rootdir else entry
-
-
-def _said(found: Found) -> tuple[object, ...]:
-    return found.failure.exception, found.failure.frames
 
 
 def _normal(title: str) -> str:
