@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from codemods.selfdebug.base import (
     CONDITIONS,
+    DefaultRole,
     DefaultUse,
     Example,
     Family,
@@ -27,6 +28,7 @@ class ConditionalOuter(Guard):
     family = Family.EXPRESSION_DEFAULT
     summary = "use a default in place of the whole value"
     default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.RESULT
     tests = CONDITIONS
     examples = (
         Example(

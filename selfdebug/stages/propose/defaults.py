@@ -63,7 +63,7 @@ def for_receiver(
             found.append(Default(_BY_TYPE[seen.value.type], f"{receiver.code} was {seen.value.type} elsewhere", _SEEN))
     found.extend(Default(code, f"supports {receiver.operation} {receiver.name}", _USE) for code in _for_use(receiver))
     found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL if code != "None")
-    supported = [default for default in found if _supports(default.code, receiver)]
+    supported = [default for default in found if supports(default.code, receiver.operation, receiver.name)]
     return unique(_raised(supported, expected))
 
 
@@ -220,13 +220,24 @@ def ast_value(code: str) -> object:
     return set() if code == "set()" else frozenset() if code == "frozenset()" else ast.literal_eval(code)
 
 
-def _supports(code: str, receiver: Receiver) -> bool:
-    """Whether the literal can be used as the receiver is; whether the result is right is for the tests to say."""
-    value = ast_value(code)
-    if receiver.operation == "attribute":
-        return hasattr(value, receiver.name)
-    if receiver.operation in ("iterate", "star", "unpack", "contains"):
-        return hasattr(value, "__iter__") and receiver.operation != "unpack"
-    if receiver.operation == "double-star":
-        return isinstance(value, dict)
-    return receiver.operation not in ("subscript", "call", "await", "context", "async-iterate", "name")
+def supports(code: str, operation: str, name: str) -> bool:
+    """Whether the literal can be used in this way at all; whether the result is right is for the tests to say.
+
+    `operation` and `name` are as in `model.Receiver`. Only what is certain to fail is turned down.
+    """
+    try:
+        value = ast_value(code)
+    except (ValueError, SyntaxError):
+        return operation not in ("call", "await", "context", "async-iterate")
+    match operation:
+        case "attribute":
+            return hasattr(value, name)
+        case "iterate" | "star" | "contains":
+            return hasattr(value, "__iter__")
+        case "double-star":
+            return isinstance(value, dict)
+        case "operand" | "compare" | "sort-key":
+            return value is not None or name in ("==", "!=")
+        case "call" | "await" | "context" | "async-iterate" | "subscript" | "unpack":
+            return False
+    return True

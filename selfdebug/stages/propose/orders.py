@@ -14,7 +14,7 @@ from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
 from selfdebug.stages.propose import names, ranking
-from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, unique
+from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, supports, unique
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 
 
@@ -66,6 +66,10 @@ _UNCONDITIONAL = {
     FaultKind.WRONG_TYPE: {Family.COERCION, Family.HANDLER},
 }
 _BARE_RETURN = 5
+# Two defaults a guard come first; each further one waits, so that no guard starves the next.
+_FURTHER_DEFAULT = 2
+# A guard around an expression takes these along, so that its default meets only what comes after them.
+_CHAINED = frozenset({Operation.ATTRIBUTE, Operation.SUBSCRIPT, Operation.CALL, Operation.NAME})
 _COERCIBLE = ("str", "int", "float", "bytes", "bool")
 
 
@@ -82,8 +86,9 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
             if guard.default_use is not DefaultUse.REQUIRED:
                 yield Order(guard, test, classes, None, base + defaults.cost_of_none(guard))
             if guard.default_use is not DefaultUse.NONE:
-                for default in defaults.of(guard, test):
-                    yield Order(guard, test, classes, default, base + default.cost)
+                for place, default in enumerate(defaults.of(guard, test)):
+                    late = max(0, place - 1) * _FURTHER_DEFAULT
+                    yield Order(guard, test, classes, default, base + default.cost + late)
 
 
 def _tests(kind: FaultKind) -> tuple[Test, ...]:
@@ -135,6 +140,7 @@ class _Defaults:
     def __init__(self, site: LocatedSite, receiver: Receiver, evidence: Evidence, statement: ast.stmt | None) -> None:
         self._site, self._receiver, self._evidence, self._statement = site, receiver, evidence, statement
         self._function = enclosing_function(site.source.tree, site.location.line)
+        self._uses = dereferences(site.source, statement) if statement is not None else ()
         self._found: dict[DefaultRole, tuple[Default, ...]] = {}
 
     def of(self, guard: Guard, test: Test) -> tuple[Default, ...]:
@@ -162,7 +168,8 @@ class _Defaults:
                 code = text_at(site.source.lines, receiver.expression)
                 is_key = self._is_in_sort_key()
                 found = for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
-                return unique([*(self._evident_results() if self._is_returned() else ()), *found])
+                found = unique([*(self._evident_results() if self._is_returned() else ()), *found])
+                return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
                 return for_return(self._function, wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
@@ -193,12 +200,23 @@ class _Defaults:
         return names.near_misses(self._receiver.code, tree, location.line)
 
     def _is_in_sort_key(self) -> bool:
-        if self._statement is None:
-            return False
         return any(
             use.operation is Operation.SORT_KEY and use.receiver.contains(self._receiver.expression)
-            for use in dereferences(self._site.source, self._statement)
+            for use in self._uses
         )
+
+    def _is_usable(self, default: Default) -> bool:
+        """Whether the default can be used as the result of the whole chain that starts at the receiver is."""
+        start = (self._receiver.expression.start_line, self._receiver.expression.start_column)
+        chain = [
+            use
+            for use in self._uses
+            if use.receiver.contains(self._receiver.expression)
+            and (use.receiver.start_line, use.receiver.start_column) == start
+            and use.operation not in _CHAINED
+        ]
+        whole = max(chain, key=lambda use: use.receiver, default=None)
+        return whole is None or supports(default.code, whole.operation.value, whole.name)
 
 
 def _statement(site: LocatedSite) -> ast.stmt | None:

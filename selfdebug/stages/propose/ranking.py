@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.selfdebug.base import DefaultUse, Family, Guard, Test
+from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
 from selfdebug.model import Receiver, Site
 
 _FAMILY = {
@@ -27,7 +27,8 @@ _FAMILY = {
     Family.RAISE: 1,  # only proposed where the failing test expects the exception
     Family.HANDLER: 12,
 }
-_TEST = {Test.TRUTHY: 2, Test.NO_EXCEPTION: 1}
+# Truth turns away values that worked (0, an empty text); it is for guards that can say nothing else.
+_TEST = {Test.TRUTHY: 15, Test.NO_EXCEPTION: 1}
 _RECEIVER = 4
 _CALLER = 14
 _WIDENED = -11
@@ -51,7 +52,7 @@ def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt
         cost += _WIDENED  # it only fits a handler that is there already and lacks this type
     if guard.family is Family.EXPRESSION_DEFAULT and isinstance(statement, ast.Expr):
         cost += _UNREAD  # nobody reads the value: leaving the statement out says it better
-    if guard.family is Family.EXPRESSION_DEFAULT and test is Test.TRUTHY and _is_alike_when_empty(receiver):
+    if guard.default_role is DefaultRole.RECEIVER and test is Test.TRUTHY and _is_alike_when_empty(receiver):
         cost -= _TEST[Test.TRUTHY]
     return cost
 
