@@ -231,13 +231,15 @@ def supports(code: str, operation: str, name: str) -> bool:
         return operation not in ("call", "await", "context", "async-iterate")
     match operation:
         case "attribute":
-            return hasattr(value, name)
+            fits = hasattr(value, name)
         case "iterate" | "star" | "contains":
-            return hasattr(value, "__iter__")
+            fits = hasattr(value, "__iter__")
         case "double-star":
-            return isinstance(value, dict)
+            fits = isinstance(value, dict)
         case "operand" | "compare" | "sort-key":
-            return value is not None or name in ("==", "!=")
+            fits = value is not None or name in ("==", "!=")
         case "call" | "await" | "context" | "async-iterate" | "subscript" | "unpack":
-            return False
-    return True
+            fits = False
+        case _:
+            fits = True
+    return fits
