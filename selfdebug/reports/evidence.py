@@ -100,8 +100,3 @@ def guard_sentence(patch: Patch) -> str:
     source = f" (from {one_line(candidate.default_source)})" if default and candidate.default_source else ""
     reason = f": {one_line(candidate.reason)}" if candidate.reason else ""
     return f"{candidate.guard} on {one_line(candidate.receiver_code)}{default}{source}{reason}"
-
-
-def origin_value(value: str) -> str:
-    """The value of a link on one line."""
-    return one_line(value)
