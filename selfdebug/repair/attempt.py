@@ -26,6 +26,7 @@ from selfdebug.model import (
 )
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import Group
+from selfdebug.repair.origins import traced_origin
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import Unlocated, locate, locate_call
 from selfdebug.stages.observe import Observed, observe, with_observed_first
@@ -73,9 +74,10 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Diagnosis |
         return NotDiagnosed(
             f"{failure.node_id} failed once and passed when run again: the failure is flaky, nothing was changed."
         )
+    location = with_observed_first(location, seen.observations)
+    chain = traced_origin(bench, location, failure.node_id, seen.run)
     with bench.step("diagnose", "putting the evidence together") as step:
-        location = with_observed_first(location, seen.observations)
-        diagnosis = diagnose(failure, location, seen.observations, seen.caught, ())
+        diagnosis = diagnose(failure, location, seen.observations, seen.caught, chain)
         record.diagnosed(step, diagnosis)
     return diagnosis
 

@@ -46,7 +46,11 @@ class Bench:
     open_steps: list[StepWriter] = field(default_factory=list)
 
     def run(
-        self, node_ids: Sequence[str] = (), sources: Mapping[str, bytes] | None = None, record_probes: bool = False
+        self,
+        node_ids: Sequence[str] = (),
+        sources: Mapping[str, bytes] | None = None,
+        record_probes: bool = False,
+        trace: bool = False,
     ) -> PytestRun:
         """Run the tests as the files stand now, with `sources` served from memory instead of the files of that name."""
         served = {**(self.edited if self.settings.dry_run else {}), **(sources or {})}
@@ -60,6 +64,7 @@ class Bench:
             record_probes=record_probes,
             run_id=f"pytest-{len(self.runs) + 1}",
             progress=self._tick,
+            trace=trace,
         )
         self.runs.append(done)
         if self.open_steps:

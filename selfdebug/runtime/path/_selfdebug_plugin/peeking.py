@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional
 
 from .redaction import HIDDEN, is_secret_name, redact
 from .values import class_name
@@ -29,10 +29,10 @@ _KEYS = (str, bytes, int, bool, float, type(None))
 _SEQUENCES = (list, tuple)
 
 
-def look_up(watches: Any, names: Any, module_globals: Dict[str, Any]) -> Dict[str, Token]:
+def look_up(watches: Any, names: Any, module_globals: dict[str, Any]) -> dict[str, Token]:
     """The tokens of the chains that can be told, given the local and the global names of a frame."""
-    objects: Dict[str, Any] = {}
-    found: Dict[str, Token] = {}
+    objects: dict[str, Any] = {}
+    found: dict[str, Token] = {}
     for watch in watches:
         value = _value_of(watch, objects, names, module_globals)
         objects[watch.key] = value
@@ -43,7 +43,7 @@ def look_up(watches: Any, names: Any, module_globals: Dict[str, Any]) -> Dict[st
     return found
 
 
-def _value_of(watch: Watch, objects: Dict[str, Any], names: Any, module_globals: Dict[str, Any]) -> Any:
+def _value_of(watch: Watch, objects: dict[str, Any], names: Any, module_globals: dict[str, Any]) -> Any:
     if watch.operation == "name":
         value = names.get(watch.key, MISSING)
         if value is MISSING:
@@ -87,7 +87,7 @@ def _of_class(cls: type, name: str) -> Any:
     return MISSING
 
 
-def _namespace(owner: Any) -> Optional[Dict[str, Any]]:
+def _namespace(owner: Any) -> dict[str, Any] | None:
     if isinstance(owner, types.ModuleType):
         return types.ModuleType.__getattribute__(owner, "__dict__")
     descriptor = _of_class(type(owner), "__dict__")
@@ -137,7 +137,7 @@ def outline(value: Any, name: str = "", depth: int = 0) -> str:
     return "<" + class_name(kind) + ">"
 
 
-def _of_dict(value: Dict[Any, Any], depth: int) -> str:
+def _of_dict(value: dict[Any, Any], depth: int) -> str:
     if depth > 1:
         return "{...}"
     shown = [(key, value[key]) for key, _ in zip(list(value), range(MAX_SHOWN)) if type(key) in _KEYS]

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections import deque
 from types import CodeType, FrameType
-from typing import Any, Deque, Dict, Generator, List, Optional
+from typing import Any, Generator, List
 
 import pytest
 
@@ -40,7 +40,7 @@ class _Running:
     def __init__(self, number: int, code: _Code) -> None:
         self.number = number
         self.code = code
-        self.line: Optional[Event] = None
+        self.line: Event | None = None
 
 
 class _Code:
@@ -59,26 +59,26 @@ class Trail:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._codes: Dict[CodeType, Optional[_Code]] = {}
-        self._files: Dict[str, Lines] = {}
-        self._running: Dict[int, _Running] = {}
+        self._codes: dict[CodeType, _Code | None] = {}
+        self._files: dict[str, Lines] = {}
+        self._running: dict[int, _Running] = {}
         self._numbers = itertools.count(1)
         self._sequence = itertools.count(1)
-        self._events: Deque[Event] = deque(maxlen=MAX_EVENTS)
-        self._imported: Deque[Event] = deque(maxlen=MAX_IMPORTED)
-        self._described: List[Event] = []
+        self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
+        self._imported: deque[Event] = deque(maxlen=MAX_IMPORTED)
+        self._described: list[Event] = []
         self._lock = threading.Lock()
         self._getframe = sys._getframe
         self._ident = threading.get_ident
 
-    def code(self, code: CodeType, module_globals: Dict[str, Any]) -> Optional[_Code]:
+    def code(self, code: CodeType, module_globals: dict[str, Any]) -> _Code | None:
         """What is known of a code object; None for one that does not belong to the project."""
         if code not in self._codes:
             with self._lock:
                 self._codes[code] = self._new_code(code, module_globals)
         return self._codes[code]
 
-    def _new_code(self, code: CodeType, module_globals: Dict[str, Any]) -> Optional[_Code]:
+    def _new_code(self, code: CodeType, module_globals: dict[str, Any]) -> _Code | None:
         path = code.co_filename
         if path not in self._project:
             return None
@@ -156,7 +156,7 @@ class Trail:
             running.code, ["x", next(self._sequence), running.number, line, getattr(exception, "__name__", "?"), held]
         )
 
-    def _values(self, frame: FrameType, watched: Watched) -> Dict[str, Token]:
+    def _values(self, frame: FrameType, watched: Watched) -> dict[str, Token]:
         return look_up(watched.reads + watched.stores, frame.f_locals, frame.f_globals)
 
     def _finish(self, frame: FrameType, running: _Running) -> None:
@@ -173,7 +173,7 @@ class Trail:
     def _keep(self, code: _Code, event: Event) -> None:
         (self._imported if code.is_imported else self._events).append(event)
 
-    def running(self, frame: FrameType) -> Optional[_Running]:
+    def running(self, frame: FrameType) -> _Running | None:
         """The record of a frame that is being traced."""
         return self._running.get(id(frame))
 
@@ -181,7 +181,7 @@ class Trail:
         """Whether older events had to make room."""
         return len(self._events) == MAX_EVENTS or len(self._imported) == MAX_IMPORTED
 
-    def drain(self) -> List[Event]:
+    def drain(self) -> list[Event]:
         """All events in their order, after the descriptions of the code objects; they are given away."""
         events = sorted(itertools.chain(self._imported, self._events), key=_sequence_of)
         described, self._described = self._described, []
@@ -200,7 +200,7 @@ class _Monitoring:
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
         self._api: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore] # from 3.12 on
-        self._tool: Optional[int] = None
+        self._tool: int | None = None
         self._getframe = sys._getframe
         self._disable = self._api.DISABLE
 
@@ -275,7 +275,7 @@ class _TraceFunction:
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
         self._is_on = False
-        self._unwinding: Dict[int, bool] = {}
+        self._unwinding: dict[int, bool] = {}
 
     def start(self) -> str:
         """Begin; the answer names who is in the way, if anybody."""
@@ -359,7 +359,7 @@ class Tracer:
         """A file that could not be collected fails without a test."""
         self._write(None)
 
-    def _write(self, node_id: Optional[str]) -> None:
+    def _write(self, node_id: str | None) -> None:
         self._hook.stop()
         if self._is_written:
             return

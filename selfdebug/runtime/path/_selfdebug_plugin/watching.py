@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, NamedTuple
 
 MAX_WATCHES = 40  # of one line: a table of a thousand names is not looked at
 
@@ -20,7 +20,7 @@ class Watch(NamedTuple):
     """
 
     key: str
-    base: Optional[str]
+    base: str | None
     operation: str
     argument: Any
 
@@ -28,23 +28,23 @@ class Watch(NamedTuple):
 class Watched(NamedTuple):
     """What a line reads before and stores when it is executed, each after the chains that it starts from."""
 
-    reads: Tuple[Watch, ...]
-    stores: Tuple[Watch, ...]
+    reads: tuple[Watch, ...]
+    stores: tuple[Watch, ...]
 
 
 NOTHING = Watched((), ())
 Lines = Dict[int, Watched]
 
 
-def watched_lines(path: str, module_globals: Dict[str, Any]) -> Lines:
+def watched_lines(path: str, module_globals: dict[str, Any]) -> Lines:
     """The chains of each line of the file; none of a file that cannot be read or parsed."""
     text = "".join(linecache.getlines(path, module_globals))
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    reads: Dict[int, Dict[str, Watch]] = {}
-    stores: Dict[int, Dict[str, Watch]] = {}
+    reads: dict[int, dict[str, Watch]] = {}
+    stores: dict[int, dict[str, Watch]] = {}
     for clause in ast.walk(tree):
         if not isinstance(clause, (ast.stmt, ast.ExceptHandler)) and type(clause).__name__ != "match_case":
             continue
@@ -64,7 +64,7 @@ def watched_lines(path: str, module_globals: Dict[str, Any]) -> Lines:
 
 def _own_nodes(clause: ast.AST) -> Iterator[ast.AST]:
     """The expressions and patterns of a clause that do not belong to a statement or clause inside it."""
-    todo: List[ast.AST] = [clause]
+    todo: list[ast.AST] = [clause]
     while todo:
         node = todo.pop()
         for child in ast.iter_child_nodes(node):
@@ -74,7 +74,7 @@ def _own_nodes(clause: ast.AST) -> Iterator[ast.AST]:
             todo.append(child)
 
 
-def _lines(clause: Any, own: List[ast.AST]) -> Tuple[int, int]:
+def _lines(clause: Any, own: list[ast.AST]) -> tuple[int, int]:
     lines = [
         line for node in own for line in (getattr(node, "lineno", None), getattr(node, "end_lineno", None)) if line
     ]
@@ -82,13 +82,16 @@ def _lines(clause: Any, own: List[ast.AST]) -> Tuple[int, int]:
     return min([first, *lines]), max([first, *lines])
 
 
-def _chains(clause: Any, own: List[ast.AST]) -> Iterator[Tuple[List[Watch], bool]]:
+def _chains(clause: Any, own: list[ast.AST]) -> Iterator[tuple[list[Watch], bool]]:
     for name in _bound_names(clause):
         yield [Watch(name, None, "name", name)], True
     for node in own:
         pattern = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(pattern, str) and type(node).__name__.startswith("Match"):
             yield [Watch(pattern, None, "name", pattern)], True
+        looked_up = _looked_up(node)
+        if looked_up:
+            yield looked_up, False
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             continue
         chain = chain_of(node)
@@ -102,6 +105,14 @@ def _chains(clause: Any, own: List[ast.AST]) -> Iterator[Tuple[List[Watch], bool
                 yield chain, True
 
 
+def _looked_up(node: ast.AST) -> list[Watch]:
+    """The item that `d.get(key)` and its like look for."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        if node.func.attr in ("get", "pop", "setdefault"):
+            return chain_of(ast.Subscript(value=node.func.value, slice=node.args[0], ctx=ast.Load()))
+    return []
+
+
 def _bound_names(clause: Any) -> Iterator[str]:
     if isinstance(clause, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or (
         isinstance(clause, ast.ExceptHandler) and clause.name
@@ -112,7 +123,7 @@ def _bound_names(clause: Any) -> Iterator[str]:
             yield alias.asname or alias.name.partition(".")[0]
 
 
-def chain_of(node: ast.AST) -> List[Watch]:
+def chain_of(node: ast.AST) -> list[Watch]:
     """The chain of an expression, what it starts from first; empty for an expression that only running could answer."""
     if isinstance(node, ast.Name):
         return [Watch(node.id, None, "name", node.id)]
@@ -125,7 +136,7 @@ def chain_of(node: ast.AST) -> List[Watch]:
     return []
 
 
-def _item_chain(node: ast.Subscript) -> List[Watch]:
+def _item_chain(node: ast.Subscript) -> list[Watch]:
     before = chain_of(node.value)
     index: Any = node.slice
     if type(index).__name__ == "Index":  # Python 3.8
@@ -143,7 +154,7 @@ def _item_chain(node: ast.Subscript) -> List[Watch]:
     return [*inner, *before, Watch(base + "[" + key + "]", base, "item-of", key)]
 
 
-def _constant(node: ast.AST) -> Optional[Tuple[Union[str, bytes, int, float, bool, None]]]:
+def _constant(node: ast.AST) -> tuple[str | bytes | int | float | bool | None] | None:
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node, sign = node.operand, -1

@@ -1,0 +1,43 @@
+"""The origin step of a diagnosis: one more run of one failing test, traced, and the chain of its bad value.
+
+It is evidence beside the repair: whatever goes wrong here is told as a sentence and costs only the chain.
+"""
+
+from __future__ import annotations
+
+from selfdebug.errors import SelfdebugError
+from selfdebug.model import FaultLocation, Link, PytestRun
+from selfdebug.repair.bench import Bench
+from selfdebug.stages.origin import origin
+from selfdebug.trace import mapping as record
+
+MAX_SECONDS = 120.0
+"""A test whose probed run took longer is not run once more under a trace."""
+
+# What a rule of the walk can raise over a program that it misreads. The repair does not depend on the chain.
+_MISREAD = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def traced_origin(bench: Bench, location: FaultLocation, node_id: str | None, probed: PytestRun) -> tuple[Link, ...]:
+    """The chain of the value at fault; empty, with the reason in the trace of the run, where there is none."""
+    with bench.step("origin", "following the value back") as step:
+        if node_id is None or probed.seconds > MAX_SECONDS:
+            reason = f"the probed run took {probed.seconds:.0f} s" if node_id else "no test can be run for it"
+            step.describe(f"Where the value came from was not traced: {reason}.")
+            return ()
+        seen: list[PytestRun] = []
+
+        def run() -> PytestRun:
+            seen.append(bench.run((node_id,), trace=True))
+            return seen[-1]
+
+        try:
+            chain = origin(location, bench.source, run)
+        except SelfdebugError as error:
+            step.describe(f"Where the value came from was not traced: {error}")
+            return ()
+        except _MISREAD as error:
+            bench.warnings.append(f"Where the value came from could not be read ({type(error).__name__}: {error}).")
+            return ()
+        record.origin(step, chain, [seen[-1].trace.gap] if seen and seen[-1].trace and seen[-1].trace.gap else ())
+    return chain

@@ -1,0 +1,37 @@
+"""Where the bad value came from: the failing test runs once more, traced, and its value is followed back to its birth.
+
+The kinds of links. On the way: assignment, walrus, unpacking, augmented, for-target, comprehension, with, except,
+pattern, definition, import, deletion, parameter, default, closure, return, yield, send, property, attribute,
+class-attribute, item, branch, fixture, parametrisation, through-library. Where a value is born: explicit-none,
+fell-off-end, missing-key, missing-attribute, environment, no-match, nothing-found, exhausted, in-place, mock, literal,
+computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. And `unknown`, where the
+evidence ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codemods.selfdebug.source import Source
+from selfdebug.model import FaultLocation, Link, PytestRun
+from selfdebug.stages.origin.start import chain_at, chain_of_fault
+
+__all__ = ["Runner", "Sources", "chain_at", "origin"]
+
+Runner = Callable[[], PytestRun]
+"""Runs the one failing test with tracing."""
+
+Sources = Callable[[str], Source | str]
+"""The parsed file of that name as the run sees it, or one sentence that says why there is none."""
+
+
+def origin(location: FaultLocation, sources: Sources, run: Runner) -> tuple[Link, ...]:
+    """The chain of the faulty value of `location`, from its receiver back to its birth.
+
+    Empty when the failure is not about a value, or when the traced run did not fail at this place; whatever `run`
+    raises is raised.
+    """
+    seen = run()
+    if seen.trace is None or seen.trace.gap:
+        return ()
+    return chain_of_fault(location, seen.trace, sources)

@@ -1,0 +1,245 @@
+"""The dynamic side: what ran, in which order, and with which values, read off a trace and the project's files."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from codemods.selfdebug.source import Clause
+from selfdebug.model import Trace, TracedFrame, TracedStep, TracedValue
+from selfdebug.stages.origin.program import Program, Scope, key_of, own_nodes
+
+NONE = TracedValue(0, "NoneType", "None")
+_ENDLESS = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A moment: one step of one frame."""
+
+    frame: TracedFrame
+    index: int
+
+    @property
+    def step(self) -> TracedStep:
+        """The step itself."""
+        return self.frame.steps[self.index]
+
+    @property
+    def sequence(self) -> int:
+        """Its place in the order of all events."""
+        return self.step.sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One executed store to an attribute or an item: `target` is stored by `clause` at `spot`."""
+
+    spot: Spot
+    clause: Clause
+    target: ast.Attribute | ast.Subscript
+
+
+@dataclass(eq=False)
+class History:
+    """A trace with the programs that it went through; `program_of` gives None for a file that cannot be parsed."""
+
+    trace: Trace
+    program_of: Callable[[str], Program | None]
+
+    @cached_property
+    def frames(self) -> dict[int, TracedFrame]:
+        """The frames by number."""
+        return {frame.number: frame for frame in self.trace.frames}
+
+    @cached_property
+    def children(self) -> dict[int, list[TracedFrame]]:
+        """The frames that a frame called, directly or through code outside the project, in order."""
+        found: dict[int, list[TracedFrame]] = {}
+        for frame in self.trace.frames:
+            if frame.caller is not None:
+                found.setdefault(frame.caller, []).append(frame)
+        return found
+
+    def program(self, frame: TracedFrame) -> Program | None:
+        """The program of a frame."""
+        return self.program_of(frame.file)
+
+    def scope(self, frame: TracedFrame) -> Scope | None:
+        """The function, class or module that a frame executes."""
+        program = self.program(frame)
+        return program.scope_named(frame.function, frame.first_line) if program else None
+
+    # ------------------------------------------------------------ moments
+
+    def clauses(self, spot: Spot) -> Sequence[Clause]:
+        """The clauses that the step of `spot` can stand for: those of the frame's own scope."""
+        program, scope = self.program(spot.frame), self.scope(spot.frame)
+        if program is None:
+            return ()
+        found = program.clauses_at(spot.step.line)
+        if scope is None or not isinstance(scope, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            return found[-1:]
+        return [clause for clause in found if program.scope_of(clause) is scope] or found[-1:]
+
+    def group(self, spot: Spot) -> tuple[int, int]:
+        """The first and the last index of the steps that execute the same clause as `spot` without a break."""
+        clauses = set(self.clauses(spot))
+        first = last = spot.index
+        steps = spot.frame.steps
+        while first > 0 and self._continues(spot.frame, first - 1, clauses):
+            first -= 1
+        while last + 1 < len(steps) and self._continues(spot.frame, last + 1, clauses):
+            last += 1
+        return first, last
+
+    def _continues(self, frame: TracedFrame, index: int, clauses: set[Clause]) -> bool:
+        step = frame.steps[index]
+        if step.kind == "line":
+            there = Spot(frame, index)
+            # A loop of one line comes back to its first line; several lines of one statement do not.
+            return bool(clauses & set(self.clauses(there))) and not any(
+                isinstance(clause, ast.For | ast.AsyncFor | ast.While) for clause in clauses
+            )
+        return step.kind == "yield"
+
+    def extent(self, spot: Spot) -> tuple[int, int]:
+        """The sequence numbers between which the clause of `spot` was executed."""
+        first, last = self.group(spot)
+        steps = spot.frame.steps
+        end = steps[last + 1].sequence if last + 1 < len(steps) else _ENDLESS
+        return steps[first].sequence, end
+
+    def at(self, frame: TracedFrame, sequence: int) -> Spot | None:
+        """The line step that `frame` was executing at `sequence`."""
+        index = bisect_left([step.sequence for step in frame.steps], sequence) - 1
+        while index >= 0 and frame.steps[index].kind != "line":
+            index -= 1
+        return Spot(frame, index) if index >= 0 else None
+
+    def caller(self, frame: TracedFrame) -> Spot | None:
+        """The moment at which a frame was called, in the frame of the project that called it."""
+        caller = self.frames.get(frame.caller) if frame.caller is not None else None
+        return self.at(caller, frame.started) if caller is not None else None
+
+    def line_steps(self, frame: TracedFrame, before: int) -> Iterator[Spot]:
+        """The line steps of a frame before the index, newest first."""
+        for index in range(before - 1, -1, -1):
+            if frame.steps[index].kind == "line":
+                yield Spot(frame, index)
+
+    def was_interrupted(self, spot: Spot) -> bool:
+        """Whether an exception ended the clause of `spot`."""
+        _, last = self.group(spot)
+        steps = spot.frame.steps
+        return last + 1 < len(steps) and steps[last + 1].kind == "raise"
+
+    # ------------------------------------------------------------ values
+
+    def value(self, expression: ast.AST, spot: Spot) -> TracedValue | None:
+        """What an expression held when the clause of `spot` was executed; None when that was not recorded."""
+        key = key_of(expression)
+        if key is None:
+            return None
+        first, last = self.group(spot)
+        steps = spot.frame.steps
+        after = steps[last + 1] if last + 1 < len(steps) else None
+        if after is not None and after.kind == "raise":
+            found = dict(after.reads).get(key)
+            if found is not None:
+                return found
+        for index in (spot.index, *range(last, first - 1, -1)):
+            found = dict(steps[index].reads).get(key)
+            if found is not None:
+                return found
+        return None
+
+    def stored(self, key: str, spot: Spot) -> TracedValue | None:
+        """What a name or a target held after the clause of `spot` was executed."""
+        first, last = self.group(spot)
+        for index in range(last, first - 1, -1):
+            found = dict(spot.frame.steps[index].stores).get(key)
+            if found is not None:
+                return found
+        return None
+
+    def made_during(self, spot: Spot, *, deep: bool = True) -> list[tuple[TracedFrame, TracedStep]]:
+        """The returns and yields to this frame while the clause of `spot` was executed, in their order."""
+        low, high = self.extent(spot)
+        found: list[tuple[TracedFrame, TracedStep]] = []
+        number = spot.frame.number
+        for frame in self._makers.get(number, ()):
+            for step in frame.steps:
+                if not low < step.sequence < high or step.kind not in ("return", "yield"):
+                    continue
+                if step.kind == "yield" and step.consumer not in (number, None):
+                    continue
+                if deep or frame.way == 0:
+                    found.append((frame, step))
+        return sorted(found, key=lambda made: made[1].sequence)
+
+    @cached_property
+    def _makers(self) -> dict[int, list[TracedFrame]]:
+        """The frames that returned or yielded to a frame."""
+        found: dict[int, dict[int, TracedFrame]] = {}
+        for frame in self.trace.frames:
+            consumers = {step.consumer for step in frame.steps if step.kind == "yield"}
+            for number in {frame.caller, *consumers} - {None}:
+                assert number is not None
+                found.setdefault(number, {})[frame.number] = frame
+        return {number: list(frames.values()) for number, frames in found.items()}
+
+    # ------------------------------------------------------------ stores
+
+    @cached_property
+    def _stores(self) -> dict[str, list[Store]]:
+        """The executed stores: to attributes by `.name`, to items by `[]`, in their order."""
+        found: dict[str, list[Store]] = {}
+        for frame in self.trace.frames:
+            program = self.program(frame)
+            if program is None:
+                continue
+            for index, step in enumerate(frame.steps):
+                if step.kind != "line":
+                    continue
+                for clause, target in _targets_at(program, step.line):
+                    name = f".{target.attr}" if isinstance(target, ast.Attribute) else "[]"
+                    found.setdefault(name, []).append(Store(Spot(frame, index), clause, target))
+        for stores in found.values():
+            stores.sort(key=lambda store: store.spot.sequence)
+        return found
+
+    def stores_to(self, owner: TracedValue, name: str, before: int) -> Iterator[Store]:
+        """The stores to `.attribute` or `[]` of the object `owner` before a sequence number, newest first."""
+        for store in reversed(self._stores.get(name, ())):
+            if store.spot.sequence >= before or self.was_interrupted(store.spot):
+                continue
+            base = key_of(store.target.value)
+            held = self.stored(base, store.spot) if base else None
+            if held is not None and held.identity == owner.identity:
+                yield store
+
+    def frames_of(self, function: str) -> Iterator[TracedFrame]:
+        """The executions of functions, classes or modules of that name, newest first."""
+        return (frame for frame in reversed(self.trace.frames) if frame.function == function)
+
+
+def _targets_at(program: Program, line: int) -> list[tuple[Clause, ast.Attribute | ast.Subscript]]:
+    return [
+        (clause, node)
+        for clause in program.clauses_at(line)
+        for node in own_nodes(clause)
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+    ]
+
+
+def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:
+    """Whether two values are known to be the same: None and None, or objects of one identity and class."""
+    if one is None or other is None:
+        return False
+    if one.is_none or other.is_none:
+        return one.is_none and other.is_none
+    return one.identity == other.identity and one.type == other.type

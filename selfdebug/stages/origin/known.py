@@ -1,0 +1,157 @@
+"""Calls of code outside the project whose None has a known meaning: no such key, no match, not set, changed in place."""
+
+from __future__ import annotations
+
+import ast
+
+from selfdebug.stages.origin.program import constant_of, is_none, key_of, last_name
+from selfdebug.stages.origin.quest import Evidence, Found, Item, Quest
+
+_MATCHERS = frozenset({"match", "search", "fullmatch"})
+_IN_PLACE = frozenset(
+    ["sort", "append", "extend", "insert", "reverse", "clear", "update", "add", "remove", "discard", "appendleft", "extendleft", "difference_update", "intersection_update", "symmetric_difference_update", "shuffle"]
+)
+_NOTHING_FOUND = {
+    "fetchone": "the query had no (further) row",
+    "first": "nothing was selected",
+    "one_or_none": "nothing was selected",
+    "scalar": "nothing was selected",
+    "which": "there is no such program",
+    "find": "nothing was found",
+    "find_spec": "there is no such module",
+    "getdoc": "there is no documentation",
+    "poll": "the process is still running",
+    "fromisoformat": "nothing was parsed",
+    "get_or_none": "nothing was selected",
+    "utcoffset": "the time has no time zone",
+    "lastgroup": "no group took part in the match",
+    "group": "that group took no part in the match",
+}
+_ENVIRONMENTS = ("os.environ", "environ")
+
+
+def source(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """The birth of a value in a known call; None when the call is not one of them."""
+    name = last_name(call.func)
+    if quest.path:
+        return None
+    if name in ("get", "pop", "setdefault", "getenv") and call.args:
+        return _lookup(evidence, quest, call, name)
+    if not quest.value.is_none:
+        return None
+    text = evidence.text(call, quest.spot)
+    if name in _MATCHERS:
+        return evidence.end(quest, "no-match", f"{text} found no match{_subject_of(evidence, quest, call)}.")
+    if name in ("getattr", "next", "max", "min"):
+        return _with_default(evidence, quest, call, name)
+    if isinstance(call.func, ast.Attribute) or name == "shuffle":
+        if name in _IN_PLACE:
+            return evidence.end(quest, "in-place", f"{name}() changes its object in place and always returns None.")
+        if name in _NOTHING_FOUND:
+            return evidence.end(quest, "nothing-found", f"{text} gave None: {_NOTHING_FOUND[name]}.")
+    if name == "print":
+        return evidence.end(quest, "in-place", "print() writes and always returns None.")
+    return None
+
+
+def _subject_of(evidence: Evidence, quest: Quest, call: ast.Call) -> str:
+    """The text that was searched, where it was recorded."""
+    for argument in reversed(call.args):
+        held = evidence.value(argument, quest.spot)
+        if held is not None and held.type == "str" and not isinstance(argument, ast.Constant):
+            return f" in {held.text}"
+    return ""
+
+
+def _lookup(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -> Found | None:
+    """`d.get(key)` and its like: the key is missing (on to the default), or it is there and holds the value."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    base = evidence.program(quest.spot).text(owner) if owner is not None else ""
+    key = _key_text(evidence, quest, call.args[0])
+    default = call.args[1] if len(call.args) > 1 else None
+    default = default or next((given.value for given in call.keywords if given.arg in ("default", "d")), None)
+    if name == "getenv" or base in _ENVIRONMENTS:
+        kind, missing = "environment", f"The environment variable {key} is not set"
+    else:
+        if owner is None:
+            return None
+        held = _held(evidence, quest, owner, call.args[0])
+        if held == "held":
+            constant = _constant_key(evidence, quest, call.args[0])
+            return None if constant is None else Found((), quest.at(owner, path=(Item(constant[0]),)))
+        seen = evidence.value(owner, quest.spot)
+        if held is None and (seen is None or "dict" not in seen.type.lower()) and name != "get":
+            return None
+        kind, missing = "missing-key", f"{base} has no key {key}"
+    if default is None or is_none(default):
+        gave = f"{name}() gave None" if default is None or name == "getenv" else f"{name}() gave its default None"
+        certain = kind == "environment" or _held(evidence, quest, owner or call, call.args[0]) == "missing"
+        return evidence.end(quest, kind, f"{missing}, so {gave}.", observed=certain)
+    link = evidence.link(quest, kind, f"{missing}, so {name}() gave its default.")
+    return Found((link,), quest.at(default))
+
+
+def _held(evidence: Evidence, quest: Quest, owner: ast.expr, index: ast.expr) -> str | None:
+    """`held` or `missing`, as the trace saw the container before the call; None where it could not see it."""
+    item = ast.Subscript(value=owner, slice=index, ctx=ast.Load())
+    seen = evidence.history.value(item, quest.spot) if key_of(item) else None
+    return None if seen is None else "missing" if seen.is_missing else "held"
+
+
+def _constant_key(evidence: Evidence, quest: Quest, index: ast.expr) -> tuple[object] | None:
+    constant = constant_of(index)
+    if constant is not None:
+        return constant
+    held = evidence.value(index, quest.spot)
+    if held is None or held.text.endswith("..."):
+        return None
+    try:
+        return (ast.literal_eval(held.text),)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def key_value(evidence: Evidence, quest: Quest, index: ast.expr) -> tuple[object] | None:
+    """The plain key that an index expression had, in a tuple."""
+    return _constant_key(evidence, quest, index)
+
+
+def _key_text(evidence: Evidence, quest: Quest, index: ast.expr) -> str:
+    constant = constant_of(index)
+    if constant is not None:
+        return repr(constant[0])
+    held = evidence.value(index, quest.spot)
+    return held.text if held is not None else evidence.text(index, quest.spot)
+
+
+def _with_default(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -> Found | None:
+    """`getattr`, `next`, `max` and `min` with a default: on to the default."""
+    text = evidence.text(call, quest.spot)
+    if name in ("max", "min"):
+        default = next((given.value for given in call.keywords if given.arg == "default"), None)
+        reason = "had nothing to choose from"
+    else:
+        place = 2 if name == "getattr" else 1
+        default = call.args[place] if len(call.args) > place else None
+        reason = "found no such attribute" if name == "getattr" else "found nothing more"
+    if default is None:
+        return None
+    if is_none(default):
+        kind = "missing-attribute" if name == "getattr" else "exhausted"
+        observed = name != "getattr"
+        return evidence.end(quest, kind, f"{text} {reason} and gave its default None.", observed=observed)
+    return None
+
+
+def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
+    """A call whose value was made where the trace does not look: C code or a library."""
+    text = evidence.text(call.func, quest.spot)
+    given = "; ".join(
+        f"{evidence.text(argument, quest.spot)} was {held.text}"
+        for argument in call.args[:4]
+        if not isinstance(argument, ast.Constant) and (held := evidence.value(argument, quest.spot)) is not None
+    )
+    what = evidence.with_path("", quest.path)
+    gave = f"gave an object whose {what} was {quest.text}" if what else f"gave {quest.text}"
+    sentence = f"{text}() {gave}; its code is outside the project" + (f" ({given})." if given else ".")
+    return evidence.end(quest, "outside", sentence, observed=not quest.path)

@@ -1,0 +1,175 @@
+"""Values that pytest hands to a test: fixtures, parametrisation, and what monkeypatch and mock put in place of others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from selfdebug.stages.origin.calls import Made, default_of, from_step
+from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.program import Program, constant_of, is_none, last_name
+from selfdebug.stages.origin.quest import Evidence, Found, Quest
+
+
+def follow_parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> Found:
+    """A parameter of a function that pytest called: its parametrisation or its fixture."""
+    program = evidence.program(quest.spot)
+    row = _parametrised(quest, program, scope, name)
+    if row is not None:
+        own = Spot(quest.spot.frame, 0)
+        sentence = f"{name} is set to {program.text(row)} by the parametrisation of the test."
+        link = evidence.link(quest, "parametrisation", sentence, spot=own, node=row)
+        following = None if isinstance(row, ast.Constant) else quest.at(row, own)
+        return Found((link,), following)
+    made = _fixture(evidence, quest, name)
+    if made is not None:
+        (frame, step), scope_word = made
+        sentence = f"{name} is the value of the fixture {name}{scope_word}."
+        node = next((one for one in ast.walk(scope) if isinstance(one, ast.arg) and one.arg == name), scope)
+        link = evidence.link(quest, "fixture", sentence, node=node)
+        found = from_step(evidence, quest, (frame, step), frame.function)
+        return Found((link, *found.links), found.next)
+    default = default_of(scope, name)
+    if default is not None:
+        sentence = f"{quest.spot.frame.function}() was called without {name}; its default is {program.text(default)}."
+        own = Spot(quest.spot.frame, 0)
+        return Found((evidence.link(quest, "default", sentence, spot=own, node=default),))
+    return evidence.unknown(quest, f"{quest.spot.frame.function} was called by code outside the project")
+
+
+def _decorators(program: Program, scope: ast.AST) -> Iterator[ast.expr]:
+    """The decorators of a test, and those of the class it stands in."""
+    for node in (scope, *program.around(scope)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from node.decorator_list
+
+
+def _parametrised(quest: Quest, program: Program, scope: ast.AST, name: str) -> ast.expr | None:
+    """The expression in `parametrize` that became the parameter; None when it is not certain which one did."""
+    arguments = dict(quest.spot.frame.arguments)
+    for decorator in _decorators(program, scope):
+        if not (isinstance(decorator, ast.Call) and last_name(decorator.func) == "parametrize"):
+            continue
+        given = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+        if len(given) < 2 or not isinstance(given[1], ast.List | ast.Tuple):
+            continue
+        names = _names(given[0])
+        if name not in names:
+            continue
+        column = names.index(name)
+        rows = [row for one in given[1].elts if (row := _row(one, len(names))) is not None]
+        fitting = [
+            row
+            for row in rows
+            if all(_fits(cell, arguments.get(other)) for other, cell in zip(names, row, strict=True))
+        ]
+        cells = [row[column] for row in fitting]
+        if len(cells) == 1 or (cells and all(is_none(cell) for cell in cells)):
+            return cells[0]
+    return None
+
+
+def _names(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [name.strip() for name in node.value.split(",") if name.strip()]
+    if isinstance(node, ast.List | ast.Tuple):
+        return [str(one.value) for one in node.elts if isinstance(one, ast.Constant)]
+    return []
+
+
+def _row(node: ast.expr, width: int) -> list[ast.expr] | None:
+    if isinstance(node, ast.Call) and last_name(node.func) == "param":
+        return node.args if len(node.args) == width else None
+    if width == 1:
+        return [node]
+    return node.elts if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == width else None
+
+
+def _fits(cell: ast.expr, held: object) -> bool:
+    constant = constant_of(cell)
+    text = getattr(held, "text", None)
+    return constant is None or text is None or text.endswith("...") or repr(constant[0]) == text
+
+
+def _fixture(evidence: Evidence, quest: Quest, name: str) -> tuple[Made, str] | None:
+    """The newest return or yield of the fixture of that name that fits the value, and its scope in words."""
+    history = evidence.history
+    for frame in reversed(history.trace.frames):
+        scope = history.scope(frame)
+        if frame.started > quest.spot.sequence or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        decorator = next((one for one in scope.decorator_list if last_name(one) in _FIXTURES), None)
+        if decorator is None or _fixture_name(scope, decorator) != name:
+            continue
+        for step in frame.steps:
+            if step.kind in ("return", "yield") and step.sequence < quest.spot.sequence:
+                if evidence.agrees(quest, step.value):
+                    return (frame, step), _scope_of(decorator)
+    return None
+
+
+_FIXTURES = frozenset({"fixture", "yield_fixture"})
+
+
+def _fixture_name(scope: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr) -> str:
+    named = _keyword(decorator, "name")
+    return named if named is not None else scope.name
+
+
+def _scope_of(decorator: ast.expr) -> str:
+    scope = _keyword(decorator, "scope")
+    return f" (scope {scope})" if scope else ""
+
+
+def _keyword(decorator: ast.expr, name: str) -> str | None:
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if keyword.arg == name and isinstance(keyword.value, ast.Constant):
+            return str(keyword.value.value)
+    return None
+
+
+def replaced_name(evidence: Evidence, quest: Quest, name: str) -> Found | None:
+    """The executed `monkeypatch.setattr` or `patch` that put the value under that name."""
+    history = evidence.history
+    latest: tuple[Spot, ast.Call, ast.expr | None] | None = None
+    for frame in history.trace.frames:
+        if frame.started > quest.spot.sequence or history.program(frame) is None:
+            continue
+        for spot in history.line_steps(frame, len(frame.steps)):
+            if spot.sequence >= quest.spot.sequence:
+                continue
+            for clause in history.clauses(spot):
+                for node in ast.walk(clause):
+                    if isinstance(node, ast.Call) and _replaces(node, name):
+                        if latest is None or latest[0].sequence < spot.sequence:
+                            latest = (spot, node, _replacement(node))
+    if latest is None:
+        return None
+    spot, call, value = latest
+    text = evidence.text(call, spot)
+    sentence = f"{name} is replaced by {text}."
+    link = evidence.link(quest, "mock", sentence, spot=spot, node=call)
+    if value is None or isinstance(value, ast.Constant):
+        return Found((link,))
+    return Found((link,), quest.at(value, spot))
+
+
+_REPLACERS = frozenset({"setattr", "setitem", "object", "patch"})
+
+
+def _replaces(call: ast.Call, name: str) -> bool:
+    if last_name(call.func) not in _REPLACERS:
+        return False
+    words = [one.value for one in call.args[:2] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return any(word == name or word.endswith(f".{name}") for word in words)
+
+
+def _replacement(call: ast.Call) -> ast.expr | None:
+    """The expression that is put in place of the old value."""
+    for keyword in call.keywords:
+        if keyword.arg in ("new", "value", "return_value"):
+            return keyword.value
+    first = call.args[0] if call.args else None
+    is_dotted = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    place = 1 if is_dotted else 2
+    return call.args[place] if len(call.args) > place else None

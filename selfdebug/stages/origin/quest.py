@@ -1,0 +1,169 @@
+"""What is being looked for at one point of the way back, and how a link of the chain is written down."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from codemods.selfdebug.source import Clause
+from selfdebug.model import Link, TracedValue
+from selfdebug.stages.origin.history import NONE, History, Spot, is_same
+from selfdebug.stages.origin.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The item of a container under a plain key or index."""
+
+    key: object
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What an iterable gave: at a position that is counted from 0, or not known."""
+
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The attribute of an object."""
+
+    name: str
+
+
+Path = tuple[Item | Element | Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quest:
+    """Where does `value` come from, which `expression` (and `path` from there on) gave at `spot`?"""
+
+    expression: ast.expr
+    spot: Spot
+    path: Path = ()
+    value: TracedValue = NONE
+
+    def at(self, expression: ast.expr, spot: Spot | None = None, path: Path | None = None) -> Quest:
+        """The same value, looked for elsewhere."""
+        return replace(
+            self,
+            expression=expression,
+            spot=self.spot if spot is None else spot,
+            path=self.path if path is None else path,
+        )
+
+    @property
+    def text(self) -> str:
+        """The value, as links show it."""
+        return self.value.text
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One turn of the walk: its links and where to go on (None at the end of the way)."""
+
+    links: tuple[Link, ...]
+    next: Quest | None = None
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The history with what all rules need: values and links."""
+
+    history: History
+
+    def program(self, spot: Spot) -> Program:
+        """The program of a spot (one that was found through it)."""
+        program = self.history.program(spot.frame)
+        assert program is not None  # a spot with clauses has one
+        return program
+
+    def text(self, expression: ast.expr, spot: Spot) -> str:
+        """The source of an expression, shortened."""
+        text = self.program(spot).text(expression)
+        return text if len(text) <= 60 else text[:57] + "..."
+
+    def subject(self, quest: Quest) -> str:
+        """The followed value in words of the code: `config['db']`, `an element of rows`."""
+        return self.with_path(self.text(quest.expression, quest.spot), quest.path)
+
+    def with_path(self, text: str, path: Path) -> str:
+        """The text of an expression with the way from there to the value."""
+        for selector in path:
+            match selector:
+                case Item(key):
+                    text = f"{text}[{key!r}]"
+                case Member(name):
+                    text = f"{text}.{name}"
+                case Element(None):
+                    text = f"an element of {text}"
+                case Element(index):
+                    text = f"element {index} of {text}"
+        return text
+
+    def link(  # noqa: PLR0913 - the parts of a link, by name
+        self,
+        quest: Quest,
+        kind: str,
+        sentence: str,
+        *,
+        spot: Spot | None = None,
+        node: ast.AST | None = None,
+        clause: Clause | None = None,
+        observed: bool = True,
+    ) -> Link:
+        """A link at `node` of `spot` (the quest's own by default)."""
+        spot = quest.spot if spot is None else spot
+        node = quest.expression if node is None else node
+        program = self.program(spot)
+        clause = clause or program.clause_of(node)
+        line, column = spot.step.line, 0
+        if isinstance(node, ast.expr):
+            span = program.source.span(node)
+            line, column = span.start_line, span.start_column
+        elif isinstance(node, ast.stmt | ast.ExceptHandler):
+            span = program.source.extent(node)
+            line, column = node.lineno, span.start_column if span.start_line == node.lineno else 0
+        return Link(
+            file=spot.frame.file,
+            line=line,
+            column=column,
+            function=spot.frame.qualified,
+            code=program.header(clause) if clause is not None else program.source.lines[line - 1].strip(),
+            value=quest.text,
+            kind=kind,
+            evidence="observed" if observed else "inferred",
+            sentence=sentence,
+        )
+
+    def end(self, quest: Quest, kind: str, sentence: str, *, observed: bool = True) -> Found:
+        """The last link of a chain, at the quest's own expression."""
+        return Found((self.link(quest, kind, sentence, observed=observed),))
+
+    def unknown(self, quest: Quest, why: str) -> Found:
+        """The end of the evidence."""
+        sentence = f"Where {self.subject(quest)} comes from is not known: {why}."
+        return Found((self.link(quest, "unknown", sentence, observed=False),))
+
+    def value(self, expression: ast.expr, spot: Spot) -> TracedValue | None:
+        """What an expression gave: recorded, or returned by the one function of the project that it called."""
+        match expression:
+            case ast.Constant(value=None):
+                return NONE
+            case ast.Constant(value=value):
+                return TracedValue(-1, type(value).__name__, repr(value))
+            case ast.NamedExpr(value=inner) | ast.Await(value=inner):
+                return self.value(inner, spot)
+            case ast.Call():
+                from selfdebug.stages.origin.calls import returned_by
+
+                made = returned_by(self, expression, spot)
+                return made[-1][1].value if made else None
+        return self.history.value(expression, spot)
+
+    def agrees(self, quest: Quest, seen: TracedValue | None) -> bool | None:
+        """Whether a recorded value is the followed one (with a path: whether one was recorded); None if not recorded."""
+        if seen is None:
+            return None
+        return bool(quest.path) or is_same(seen, quest.value)

@@ -1,0 +1,140 @@
+"""Where the way back begins: the frame of the trace that failed at a place, and the expression there to ask about."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+
+from codemods.selfdebug.source import Source
+from selfdebug.model import FaultKind, FaultLocation, Link, Trace, TracedValue
+from selfdebug.stages.origin.control import absent_assignment
+from selfdebug.stages.origin.history import NONE, History, Spot
+from selfdebug.stages.origin.program import Program, own_nodes
+from selfdebug.stages.origin.quest import Evidence, Quest
+from selfdebug.stages.origin.walk import walk
+
+
+def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str], Source | str]) -> tuple[Link, ...]:
+    """The chain of the receiver of a fault; empty when the trace did not come by, or no value is at fault."""
+    evidence = _evidence(trace, sources)
+    lines = (location.statement.start_line, location.statement.end_line)
+    spot = _failed_at(evidence.history, location.file, lines)
+    if spot is None:
+        return ()
+    if location.kind is FaultKind.ASSERTION:
+        return _of_assertion(evidence, spot)
+    if not location.receivers:
+        return ()
+    receiver = location.receivers[0]
+    expression = evidence.program(spot).expression_at(receiver.receiver)
+    if expression is None:
+        return ()
+    if location.kind is FaultKind.UNBOUND_LOCAL:
+        return _of_unbound(evidence, expression, spot)
+    value = NONE if location.kind.is_none else evidence.value(expression, spot)
+    return () if value is None else walk(evidence, Quest(expression, spot, (), value))
+
+
+def chain_at(
+    file: str, line: int, text: str | None, trace: Trace, sources: Callable[[str], Source | str]
+) -> tuple[str, tuple[Link, ...]] | str:
+    """The chain of any expression (by default the only one that was None) where a line was last executed.
+
+    Returns its source with its chain, or one sentence that says why there is none.
+    """
+    evidence = _evidence(trace, sources)
+    spot = _failed_at(evidence.history, file, (line, line)) or _last_at(evidence.history, file, line)
+    if spot is None:
+        return f"{file}:{line} was not executed by the failing test."
+    expression = _expression(evidence, spot, text)
+    if expression is None:
+        return f"{file}:{line} has no expression {text}." if text else f"{file}:{line} has no value that was None."
+    value = evidence.value(expression, spot)
+    if value is None or value.is_missing:
+        shown = evidence.text(expression, spot)
+        return f"What {shown} was at {file}:{line} was not recorded."
+    return evidence.text(expression, spot), walk(evidence, Quest(expression, spot, (), value))
+
+
+def _evidence(trace: Trace, sources: Callable[[str], Source | str]) -> Evidence:
+    @cache
+    def program_of(file: str) -> Program | None:
+        source = sources(file)
+        return Program(file, source) if isinstance(source, Source) else None
+
+    return Evidence(History(trace, program_of))
+
+
+def _failed_at(history: History, file: str, lines: tuple[int, int]) -> Spot | None:
+    """The last line step of the place that an exception ended and that left its frame."""
+    found: Spot | None = None
+    for frame in history.trace.frames:
+        if frame.file != file or history.program(frame) is None:
+            continue
+        for index, step in enumerate(frame.steps):
+            if step.kind == "raise" and lines[0] <= step.line <= lines[1]:
+                place = next(history.line_steps(frame, index), None)
+                if place is not None and (found is None or found.sequence < place.sequence):
+                    found = place
+    return found
+
+
+def _last_at(history: History, file: str, line: int) -> Spot | None:
+    found: Spot | None = None
+    for frame in history.trace.frames:
+        if frame.file == file and history.program(frame) is not None:
+            for index, step in enumerate(frame.steps):
+                is_here = step.kind == "line" and step.line == line
+                if is_here and (found is None or found.sequence < step.sequence):
+                    found = Spot(frame, index)
+    return found
+
+
+def _expression(evidence: Evidence, spot: Spot, text: str | None) -> ast.expr | None:
+    """The expression of that source in the clauses of `spot`; without one, the first that was None."""
+    wanted = ast.dump(ast.parse(text, mode="eval").body) if text else None
+    for clause in evidence.history.clauses(spot):
+        for node in own_nodes(clause):
+            if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+                continue
+            if wanted is not None:
+                if ast.dump(node) == wanted:
+                    return node
+            elif not isinstance(node, ast.Constant):
+                held = evidence.value(node, spot)
+                if held is not None and held.is_none:
+                    return node
+    return None
+
+
+def _of_assertion(evidence: Evidence, spot: Spot) -> tuple[Link, ...]:
+    """The first part of an asserted expression that was None, followed back."""
+    for clause in evidence.history.clauses(spot):
+        if not isinstance(clause, ast.Assert):
+            continue
+        for node in _asserted(clause.test):
+            held = evidence.value(node, spot)
+            if held is not None and held.is_none:
+                return walk(evidence, Quest(node, spot, (), NONE))
+    return ()
+
+
+def _asserted(test: ast.expr) -> list[ast.expr]:
+    """The operands of an asserted expression that may be followed, left to right."""
+    match test:
+        case ast.Compare(left=left, comparators=others):
+            return [part for part in (left, *others) if not isinstance(part, ast.Constant)]
+        case ast.BoolOp(values=parts):
+            return [inner for part in parts for inner in _asserted(part)]
+        case ast.UnaryOp(operand=operand):
+            return _asserted(operand)
+    return [test]
+
+
+def _of_unbound(evidence: Evidence, name: ast.expr, spot: Spot) -> tuple[Link, ...]:
+    """Why no assignment to a local name was reached."""
+    if not isinstance(name, ast.Name):
+        return ()
+    quest = Quest(name, spot, (), TracedValue(0, "", "<unbound>"))
+    return absent_assignment(evidence, quest, name.id, Spot(spot.frame, 0), spot)

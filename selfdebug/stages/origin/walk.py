@@ -1,0 +1,166 @@
+"""The way back: one rule for each kind of expression, until the value is born or the evidence ends."""
+
+from __future__ import annotations
+
+import ast
+
+from selfdebug.model import Link
+from selfdebug.stages.origin.calls import follow_call
+from selfdebug.stages.origin.control import deciding_values
+from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.members import descend, follow_attribute, follow_item, follow_member, stored_item
+from selfdebug.stages.origin.names import follow_name
+from selfdebug.stages.origin.program import COMPREHENSIONS, is_none
+from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Quest
+
+MAX_LINKS = 40
+MAX_TURNS = 200
+
+
+def walk(evidence: Evidence, quest: Quest) -> tuple[Link, ...]:
+    """The links from the quest's expression back to the birth of its value."""
+    links: list[Link] = []
+    seen: set[tuple[int, int, int, object]] = set()
+    following: Quest | None = quest
+    while following is not None and len(links) < MAX_LINKS and len(seen) < MAX_TURNS:
+        key = (id(following.expression), following.spot.frame.number, following.spot.index, following.path)
+        if key in seen:
+            links += evidence.unknown(following, "the way back leads in a circle").links
+            break
+        seen.add(key)
+        found = _turn(evidence, following)
+        links += found.links
+        following = found.next
+    return tuple(links)
+
+
+def _turn(evidence: Evidence, quest: Quest) -> Found:
+    if quest.path and isinstance(quest.path[0], Item):
+        stored = stored_item(evidence, quest)
+        if stored is not None:
+            return stored
+    if quest.path and isinstance(quest.path[0], Member):
+        member = follow_member(evidence, quest)
+        if member is not None:
+            return member
+    match quest.expression:
+        case ast.Name():
+            return follow_name(evidence, quest)
+        case ast.Call():
+            return follow_call(evidence, quest)
+        case ast.Attribute():
+            return follow_attribute(evidence, quest)
+        case ast.Subscript():
+            return follow_item(evidence, quest)
+        case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
+            return Found((), quest.at(value))
+        case ast.IfExp() as choice:
+            return _chosen(evidence, quest, choice)
+        case ast.BoolOp() as operation:
+            return _decided(evidence, quest, operation)
+    return _made(evidence, quest)
+
+
+def _made(evidence: Evidence, quest: Quest) -> Found:
+    """An expression that makes its value."""
+    node, text = quest.expression, evidence.text(quest.expression, quest.spot)
+    if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set | COMPREHENSIONS):
+        if quest.path:
+            return descend(evidence, quest)
+        return evidence.end(quest, "literal", f"{text} was made here.")
+    if is_none(node) and not quest.path:
+        return evidence.end(quest, "explicit-none", "It is written as None here.")
+    if isinstance(node, ast.Constant):
+        return evidence.end(quest, "literal", f"It is written as {text} here.")
+    if isinstance(node, ast.Yield | ast.YieldFrom):
+        return _sent(evidence, quest)
+    return evidence.end(quest, "computed", f"{text} was computed here.")
+
+
+def _chosen(evidence: Evidence, quest: Quest, choice: ast.IfExp) -> Found:
+    """A conditional expression: the branch that was taken, as far as the recorded values tell."""
+    decided = _truth(evidence, choice.test, quest.spot)
+    branches = {True: choice.body, False: choice.orelse}
+    fits = {
+        side: evidence.agrees(quest, evidence.value(branch, quest.spot)) is not False
+        for side, branch in branches.items()
+    }
+    if decided is None and sum(fits.values()) == 1:
+        decided = fits[True]
+        observed = False
+    else:
+        observed = decided is not None
+    if decided is None:
+        return evidence.unknown(quest, "which branch of the conditional expression was taken was not recorded")
+    values = deciding_values(evidence, choice.test, quest.spot)
+    test = evidence.text(choice.test, quest.spot)
+    because = f" ({values})" if values else ""
+    sentence = f"{test} was {str(decided).lower()}{because}, so it is {evidence.text(branches[decided], quest.spot)}."
+    link = evidence.link(quest, "branch", sentence, observed=observed)
+    branch = branches[decided]
+    return Found((link,), None if is_none(branch) and not quest.path else quest.at(branch))
+
+
+def _decided(evidence: Evidence, quest: Quest, operation: ast.BoolOp) -> Found:
+    """`a or b`, `a and b`: the operand whose value it was."""
+    stops = isinstance(operation.op, ast.Or)
+    for operand in operation.values[:-1]:
+        truth = _truth(evidence, operand, quest.spot)
+        if truth is None and not (stops and quest.value.is_none and not quest.path):
+            return evidence.unknown(quest, f"whether {evidence.text(operand, quest.spot)} was true was not recorded")
+        if truth is stops:
+            return Found((), quest.at(operand))
+    return Found((), quest.at(operation.values[-1]))
+
+
+def _truth(evidence: Evidence, test: ast.expr, spot: Spot) -> bool | None:
+    """Whether a condition was true, by recorded values; None when they do not tell."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _truth(evidence, operand, spot)
+            return None if inner is None else not inner
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]) if is_none(right):
+            held = evidence.value(left, spot)
+            return None if held is None else held.is_none is isinstance(operator, ast.Is)
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+            one, other = evidence.value(left, spot), evidence.value(right, spot)
+            if one is None or other is None or one.text.startswith("<") or one.text.endswith("..."):
+                return None
+            return (one.text == other.text) is isinstance(operator, ast.Eq)
+        case ast.BoolOp(op=operator, values=operands):
+            truths = [_truth(evidence, operand, spot) for operand in operands]
+            stops = isinstance(operator, ast.Or)
+            if stops in truths:
+                return stops
+            return None if None in truths else not stops
+    held = evidence.value(test, spot)
+    return None if held is None or held.is_missing else _is_true(held.type, held.text)
+
+
+def _is_true(kind: str, text: str) -> bool | None:
+    if kind == "NoneType":
+        return False
+    if kind in ("bool", "int", "float", "str", "bytes", "list", "tuple", "dict", "set", "frozenset"):
+        return text not in ("False", "0", "0.0", "-0.0", "''", "b''", "[]", "()", "{}", "set()", "frozenset()")
+    return None
+
+
+def _sent(evidence: Evidence, quest: Quest) -> Found:
+    """The value of a `yield` is what `send()` gave, or None when `next()` went on."""
+    history, frame = evidence.history, quest.spot.frame
+    last = history.group(quest.spot)[1]
+    step = next((step for step in reversed(frame.steps[: last + 1]) if step.kind == "yield"), None)
+    consumer = history.frames.get(step.consumer) if step is not None and step.consumer is not None else None
+    following = next((step for step in frame.steps[last + 1 :]), None)
+    spot = history.at(consumer, following.sequence) if consumer is not None and following is not None else None
+    if spot is not None:
+        for clause in history.clauses(spot):
+            for node in ast.walk(clause):
+                is_send = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+                if is_send and isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "send" and node.args:
+                    sentence = f"The generator was sent {evidence.text(node.args[0], spot)} here."
+                    link = evidence.link(quest, "send", sentence, spot=spot, node=node.args[0])
+                    return Found((link,), quest.at(node.args[0], spot))
+    if quest.value.is_none:
+        return evidence.end(quest, "send", "The generator went on without being sent a value, so its yield gave None.")
+    return evidence.unknown(quest, "who sent it into the generator was not recorded")
