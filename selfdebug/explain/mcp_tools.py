@@ -5,7 +5,7 @@ A path that a client names must lie inside one of the roots that the server was 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ def _root(given: str | None, roots: tuple[Path, ...]) -> Path:
     if given is None:
         return roots[0]
     root = _resolved(Path(given) if Path(given).is_absolute() else roots[0] / given)
-    if not any(root.is_relative_to(known) for known in roots) or not root.is_dir():
+    if not any(root.is_relative_to(known) for known in roots) or not _is(root, Path.is_dir):
         raise BadArgumentsError(f"{given} is no folder inside the roots of this server.")
     return root
 
@@ -145,9 +145,17 @@ def _log(arguments: Mapping[str, Any], root: Path) -> tuple[str | None, str | No
     if given is None:
         return None, None
     file = _resolved(Path(given) if Path(given).is_absolute() else root / given)
-    if not file.is_relative_to(root) or not file.is_file():
+    if not file.is_relative_to(root) or not _is(file, Path.is_file):
         raise BadArgumentsError(f"{given} is no file inside the project.")
     return str(file), None
+
+
+def _is(path: Path, test: Callable[[Path], bool]) -> bool:
+    """The answer of the test; a name that the system refuses (too long) is no file."""
+    try:
+        return test(path)
+    except OSError:
+        return False
 
 
 def _resolved(path: Path) -> Path:

@@ -134,7 +134,8 @@ class StepWriter:
         """Add traced values to what the last start of pytest of this step saw inside."""
         if self._inside is not None:
             call, inner = self._inside
-            self._recorder.file_inner(call, calls.with_history(inner, entries), is_trial=self._opened.stage == "try")
+            self._inside = (call, calls.with_history(inner, entries))
+            self._recorder.file_inner(*self._inside, is_trial=self._opened.stage == "try")
 
     def snapshot(self, ended: float | None = None) -> Step:
         """The step as it stands."""

@@ -13,7 +13,7 @@ from selfdebug.explain import questions
 from selfdebug.explain.delegate import explain_run
 from selfdebug.explain.settings import ExplainSettings
 from selfdebug.explain.story import story
-from selfdebug.model import Repair, Site
+from selfdebug.model import Pin, Repair, Site
 from selfdebug.trace import mapping
 from selfdebug.trace.ask import load
 from selfdebug.trace.exchange import exported
@@ -300,3 +300,60 @@ def test_reading_a_few_answers_takes_a_small_part_of_the_trace(tmp_path: Path) -
     with Store.create(tmp_path) as store:
         whole = len(exported(store, trace.run))
     assert len(questions.answer(trace, "why not or-default").text()) < 0.05 * whole
+
+
+def test_what_was_not_examined_is_said_not_to_have_been(tmp_path: Path) -> None:
+    turn = KEPT.attempts[0]
+    assert turn.kept is not None
+
+    def recorded(run_id: str, pins: tuple[Pin, ...] | None, trial: bool, checks: int | None = None) -> str:
+        recorder = Recorder.open(tmp_path, run_id, None, TraceSettings())
+        if trial:
+            with recorder.step("try") as step:
+                mapping.trial(step, turn.trials[1])
+        with recorder.step("keep") as step:
+            assert turn.kept is not None
+            mapping.kept(step, turn.kept, recorder.last("try"))
+        if pins is not None:
+            with recorder.step("pin") as step:
+                mapping.pinned(step, pins)
+        if checks is not None:
+            recorder.checked("file-changed-meanwhile", checks)
+        recorder.end("passed")
+        trace = load(tmp_path, Owner(), run_id)
+        assert isinstance(trace, Trace)
+        return questions.answer(trace, "is it safe?").text() + questions.answer(trace, "why this patch?").text()
+
+    bare = recorded("bare", None, trial=False)
+    assert "No test run is recorded for it." in bare
+    assert "What the tests pin of it was not examined in this run." in bare
+    assert "No integrity check had anything to look at" in bare
+    judged = recorded("judged", (Pin("default", True, ""),), trial=True, checks=1)
+    assert "The tests said: the whole oracle passes [try#0]." in judged
+    assert "Every part of it that was varied is pinned by a test [pin#2]." in judged
+    assert (
+        "2 integrity checks looked at something and found nothing: default-not-pinned, file-changed-meanwhile."
+        in judged
+    )
+
+
+def test_a_run_that_could_try_nothing_says_why(tmp_path: Path) -> None:
+    turn = replace(KEPT.attempts[0], trials=(), kept=None)
+    record(tmp_path, replace(ROLLED_BACK, attempts=(turn,)))
+    trace = load(tmp_path, Owner())
+    assert isinstance(trace, Trace)
+    assert (
+        "No candidate was judged; 1 guards did not fit [propose#5]."
+        in questions.answer(trace, "why rolled back").text()
+    )
+    assert (
+        "get-default did not fit: it is no subscript [propose#5]." in questions.answer(trace, "what did you try").text()
+    )
+    recorder = Recorder.open(tmp_path, "run-2", None, TraceSettings())
+    with recorder.step("ingest") as step:
+        step.set("failure.exception", "a text")
+    recorder.end("failed")
+    short = load(tmp_path, Owner(), "run-2")
+    assert isinstance(short, Trace)
+    assert "failed with a text [ingest#0]" in questions.answer(short, "what failed").text()
+    assert "I kept no patch in this run, so nothing changed." in questions.answer(short, "what changed").text()

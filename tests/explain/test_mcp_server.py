@@ -140,6 +140,7 @@ def test_in_delegate_mode_one_tool_answers_whole_questions(tmp_path: Path, era: 
         ("run", {"dry_run": "yes"}, "dry_run must be of type boolean."),
         ("failures", {}, "failures needs log or output."),
         ("rollback", {"run_id": 7}, "run_id must be of type string."),
+        ("run", {"root": "x" * 5000}, "is no folder inside the roots of this server."),
     ],
 )
 def test_what_a_client_sends_is_checked(

@@ -127,7 +127,7 @@ def _overview(found: ToolCall, data: dict[str, Any], within: Trace) -> Answer:
         ("caught", "catches"),
         ("assignments", "history"),
     ):
-        stored = len(data.get(kept, ()))
+        stored = len(found_there) if isinstance(found_there := data.get(kept), list) else 0
         if counts.get(kept, stored) > stored:
             lines.append(f"of {counts[kept]} {name} only {stored} were stored")
     variables = sorted(
