@@ -376,6 +376,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginChain:
+    """The way of one value in one failing test; `sentence` says why, where there are no links."""
+
+    node_id: str | None
+    expression: str
+    links: tuple[Link, ...]
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What went wrong, where, with which value, and where that value came from."""
 

@@ -13,6 +13,7 @@ COMMANDS = {
     "run": ("run", "run", "Repair the failing tests of a project."),
     "failures": ("inspection", "failures", "Show what a captured log says."),
     "probe": ("inspection", "probe", "Show the values in the failing statement."),
+    "why": ("why", "why", "Show where a value of a failing test came from."),
     "diff": ("inspection", "diff", "Show the patch that run would make."),
     "explain": ("explain", "explain", "Tell why a run did what it did."),
     "trace": ("trace", "trace", "Ask the trace of a run."),

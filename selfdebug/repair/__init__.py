@@ -50,7 +50,7 @@ def repair(settings: Settings, log: bytes | None, events: Events) -> Repair:
     and the project can do; raises UsageError children for a run that cannot begin, and rolls back before any other
     exception leaves. SIGINT, SIGTERM and SIGHUP roll back and end with exit code 130.
     """
-    with _bench(settings, events) as bench:
+    with open_bench(settings, events) as bench:
         work = Work()
         try:
             with _interruptible(), _rolled_back_unless_kept(bench):
@@ -92,7 +92,7 @@ _STATUS = {
 
 def probe_failure(settings: Settings, log: bytes | None, events: Events) -> ProbeReport:
     """Look at the failing statements with probes, without proposing anything. Nothing is written."""
-    with _bench(settings, events) as bench:
+    with open_bench(settings, events) as bench:
         found = ingest(bench, log)
         if isinstance(found, Ended):
             return probed(bench, found, ())
@@ -174,7 +174,7 @@ def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
 
 
 @contextmanager
-def _bench(settings: Settings, events: Events) -> Iterator[Bench]:
+def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
     """The place of work: an interrupted run is finished first, then the project is ours until the end."""
     run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
     owner = owner_of(settings.session, os.environ)

@@ -16,7 +16,7 @@ from codemods.selfdebug.source import Source
 from selfdebug.model import FaultLocation, Link, PytestRun
 from selfdebug.stages.origin.start import chain_at, chain_of_fault
 
-__all__ = ["Runner", "Sources", "chain_at", "origin"]
+__all__ = ["Runner", "Sources", "chain_at", "chain_of_fault", "origin"]
 
 Runner = Callable[[], PytestRun]
 """Runs the one failing test with tracing."""

@@ -9,7 +9,24 @@ from selfdebug.stages.origin.quest import Evidence, Found, Item, Quest
 
 _MATCHERS = frozenset({"match", "search", "fullmatch"})
 _IN_PLACE = frozenset(
-    ["sort", "append", "extend", "insert", "reverse", "clear", "update", "add", "remove", "discard", "appendleft", "extendleft", "difference_update", "intersection_update", "symmetric_difference_update", "shuffle"]
+    [
+        "sort",
+        "append",
+        "extend",
+        "insert",
+        "reverse",
+        "clear",
+        "update",
+        "add",
+        "remove",
+        "discard",
+        "appendleft",
+        "extendleft",
+        "difference_update",
+        "intersection_update",
+        "symmetric_difference_update",
+        "shuffle",
+    ]
 )
 _NOTHING_FOUND = {
     "fetchone": "the query had no (further) row",

@@ -111,13 +111,21 @@ def _expression(evidence: Evidence, spot: Spot, text: str | None) -> ast.expr | 
 def _of_assertion(evidence: Evidence, spot: Spot) -> tuple[Link, ...]:
     """The first part of an asserted expression that was None, followed back."""
     for clause in evidence.history.clauses(spot):
-        if not isinstance(clause, ast.Assert):
-            continue
-        for node in _asserted(clause.test):
+        for node in _compared(clause):
             held = evidence.value(node, spot)
             if held is not None and held.is_none:
                 return walk(evidence, Quest(node, spot, (), NONE))
     return ()
+
+
+def _compared(clause: ast.AST) -> list[ast.expr]:
+    """What an assertion looks at: the operands of an assert statement, the arguments of `self.assertEqual(...)`."""
+    match clause:
+        case ast.Assert(test=test):
+            return _asserted(test)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(), args=arguments)):
+            return [part for part in arguments if not isinstance(part, ast.Constant)]
+    return []
 
 
 def _asserted(test: ast.expr) -> list[ast.expr]:

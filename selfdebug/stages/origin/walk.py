@@ -13,6 +13,7 @@ from selfdebug.stages.origin.names import follow_name
 from selfdebug.stages.origin.program import COMPREHENSIONS, is_none
 from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Quest
 
+_DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.Set, *COMPREHENSIONS)
 MAX_LINKS = 40
 MAX_TURNS = 200
 
@@ -64,7 +65,7 @@ def _turn(evidence: Evidence, quest: Quest) -> Found:
 def _made(evidence: Evidence, quest: Quest) -> Found:
     """An expression that makes its value."""
     node, text = quest.expression, evidence.text(quest.expression, quest.spot)
-    if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set | COMPREHENSIONS):
+    if isinstance(node, _DISPLAYS):
         if quest.path:
             return descend(evidence, quest)
         return evidence.end(quest, "literal", f"{text} was made here.")
