@@ -26,6 +26,8 @@ def expression_of(site: Site, code: str) -> cst.BaseExpression:
     code = code.strip()
     if len(code) > _MAX_LENGTH:
         raise RefusedError("the default is too long")
+    if "\n" in code or "\r" in code:
+        raise RefusedError("the default has more than one line")
     try:
         tree = ast.parse(code, mode="eval")
     except (SyntaxError, ValueError) as error:
@@ -35,7 +37,7 @@ def expression_of(site: Site, code: str) -> cst.BaseExpression:
     expression = cst.parse_expression(code)
     quoted = expression.visit(_Quotes(quotes_for(site)))
     assert isinstance(quoted, cst.BaseExpression)
-    if enclosing_fstrings(site) and any(mark in code for mark in ("\\", "\n", "#")):
+    if enclosing_fstrings(site) and ("\\" in code or "#" in code):
         raise RefusedError("the default cannot stand inside an f-string")
     return alone(quoted)
 

@@ -143,6 +143,26 @@ def conditional(test: cst.BaseExpression, body: Sequence[cst.BaseStatement]) -> 
     return cst.If(test=test, body=cst.IndentedBlock(body=body))
 
 
+class _Continuations(cst.CSTTransformer):
+    """Moves lines after a backslash along with their statement (lines inside brackets move by themselves)."""
+
+    def __init__(self, indent: str) -> None:
+        super().__init__()
+        self.indent = indent
+
+    def leave_SimpleWhitespace(  # noqa: N802 - the visitor's name for the node
+        self, original_node: cst.SimpleWhitespace, updated_node: cst.SimpleWhitespace
+    ) -> cst.SimpleWhitespace:
+        return updated_node.with_changes(value=original_node.value.replace("\n", f"\n{self.indent}"))
+
+
+def deeper(site: Site, statement: cst.BaseStatement) -> cst.BaseStatement:
+    """The statement as it is written one level deeper."""
+    moved = statement.visit(_Continuations(site.unit.module.default_indent))
+    assert isinstance(moved, cst.BaseStatement)
+    return moved
+
+
 def attempt(
     body: Sequence[cst.BaseStatement], exceptions: cst.BaseExpression, fallback: Sequence[cst.BaseStatement]
 ) -> cst.Try:

@@ -124,6 +124,12 @@ EDITS = [
      "def f(u):\n    if c: n = 1\n    else: n = 2\n    with c as k: m = 1\n    def h(): pass\n    n, m, h = ‹«u».n›\n    g(n, m, h)\n",
      "def f(u):\n    if c: n = 1\n    else: n = 2\n    with c as k: m = 1\n    def h(): pass\n"
      "    if u is not None:\n        n, m, h = u.n\n    g(n, m, h)\n"),
+    ("wrap-statement", BARE, "def f(u):\n    n = ‹«u».b› + \\\n        g(\n            1)\n    # n\n    g(n)\n",
+     "def f(u):\n    if u is not None:\n        n = u.b + \\\n            g(\n                1)\n        # n\n        g(n)\n"),
+    ("missing-import", Parameters("import j", Test.NO_EXCEPTION), "import a\nx = ‹«j».k›\nimport c\n",
+     "import a\nimport j\nx = j.k\nimport c\n"),
+    ("initialise-name", NONE, "def f():\n    global k\n    if k: x = 1\n    return «x»\n",
+     "def f():\n    global k\n    x = None\n    if k: x = 1\n    return x\n"),
     # handlers and the rest
     ("try-around", ERROR, "a, (b, c) = ‹«d»['k']›\n".replace("(b, c)", "b"),
      "try:\n    a, b = d['k']\nexcept KeyError:\n    a, b = 0\n"),
@@ -152,6 +158,7 @@ REFUSED = [
     ("conditional-expression", ERROR, "x = ‹«d».b›\n", "cannot express"),
     ("conditional-expression", Parameters(), "x = ‹«d».b›\n", "needs a default"),
     ("conditional-expression", Parameters("x" * 3000), "x = ‹«d».b›\n", "too long"),
+    ("conditional-expression", Parameters("(1,\n2)"), "x = ‹«d».b›\n", "more than one line"),
     ("conditional-expression", Parameters("(y := 1)"), "x = ‹«d».b›\n", "more than a value"),
     ("conditional-expression", NONE, "x = [y for y in ‹«f()».b›]\n", "would not compile"),
     ("conditional-expression", NONE, "x = «(a if a is not None else None)»\n", "falls back"),

@@ -53,7 +53,7 @@ class MissingImport(Guard):
         Refusal("x = «a»\n", "no import", Parameters("a = 1", Test.NO_EXCEPTION)),
         Refusal("x = «a»\n", "no import", Parameters("import", Test.NO_EXCEPTION)),
         Refusal("x = «a»\n", "no import", Parameters("from __future__ import a", Test.NO_EXCEPTION)),
-        Refusal("x = «a»; import b\n", "nowhere", Parameters("import a", Test.NO_EXCEPTION)),
+        Refusal("import b; x = «a»\n", "shares its line", Parameters("import a", Test.NO_EXCEPTION)),
     )
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
@@ -66,10 +66,10 @@ class MissingImport(Guard):
             raise RefusedError("the import binds another name")
         if name in bound_by(site.source.tree.body):
             raise RefusedError("the module binds the name already")
-        place, after = _place(site.source)
+        place, after = _place(site.source, site.statement.levels[0].index)
         unit = line_unit(site.source, place, whole=False)
-        if site.source.starts[site.statement.levels[0].node.lineno - 1] < unit.end and after:  # type: ignore[union-attr]
-            raise RefusedError("there is nowhere to put the import before its use")
+        if unit.count > 1 and after:
+            raise RefusedError("the last import before the use shares its line")
         return insert_at_unit(unit, [cst.parse_statement(new)], after=after)
 
 
@@ -85,14 +85,13 @@ def _import(code: str) -> ast.stmt:
     return body[0]
 
 
-def _place(source: Source) -> tuple[Statement, bool]:
-    """The last of the module's imports (the new one goes after it), else the first statement below its docstring."""
+def _place(source: Source, used: int) -> tuple[Statement, bool]:
+    """The last import before the use (the new one goes after it), else the first statement below the docstring.
+
+    `used` is the index of the module's statement that uses the name.
+    """
     body = source.tree.body
     first = 1 if ast.get_docstring(source.tree, clean=False) is not None else 0
-    last = first - 1
-    for index, node in enumerate(body[first:], first):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            last = index
-    if last >= first:
-        return Statement((Level(source.tree, "body", last),)), True
-    return Statement((Level(source.tree, "body", min(first, len(body) - 1)),)), False
+    imports = [index for index in range(used) if isinstance(body[index], ast.Import | ast.ImportFrom)]
+    place = imports[-1] if imports else min(first, used)
+    return Statement((Level(source.tree, "body", place),)), bool(imports)

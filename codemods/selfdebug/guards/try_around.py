@@ -19,7 +19,7 @@ from codemods.selfdebug.base import (
     Test,
 )
 from codemods.selfdebug.defaults import default_for
-from codemods.selfdebug.edits import attempt, line, replace_statement
+from codemods.selfdebug.edits import attempt, deeper, line, replace_statement
 from codemods.selfdebug.exceptions import exception_names, refuse_caught
 from codemods.selfdebug.exits import check_return
 from codemods.selfdebug.runs import surely_bound_before
@@ -85,7 +85,7 @@ class TryAround(Guard):
         exceptions = cst.parse_expression(code)
 
         def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
-            return [attempt([statement], exceptions, [line(fallback)])]
+            return [attempt([deeper(site, statement)], exceptions, [line(fallback)])]
 
         return replace_statement(site, make)
 

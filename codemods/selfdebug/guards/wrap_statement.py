@@ -8,7 +8,7 @@ import libcst as cst
 
 from codemods.selfdebug.base import CONDITIONS, Example, Family, Guard, Refusal
 from codemods.selfdebug.conditions import ahead, condition_for
-from codemods.selfdebug.edits import assignment, conditional, replace_run, with_name
+from codemods.selfdebug.edits import assignment, conditional, deeper, replace_run, with_name
 from codemods.selfdebug.runs import dependent_run
 from codemods.selfdebug.sites import bare
 
@@ -78,7 +78,8 @@ class WrapStatement(Guard):
 
         def make(statements: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement]:
             first, *rest = statements
-            wrapped = conditional(before.positive, [with_name(first, condition.subject, before.name), *rest])
+            skipped = [with_name(first, condition.subject, before.name), *rest]
+            wrapped = conditional(before.positive, [deeper(site, each) for each in skipped])
             if before.name is None:
                 return [wrapped]
             return [assignment(before.name, bare(condition.subject)), wrapped]
