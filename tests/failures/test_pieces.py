@@ -22,7 +22,8 @@ FRAME = '  File "/srv/app/a.py", line 3, in f\n    x\n'
 TRACEBACK = "Traceback (most recent call last):\n" + FRAME
 
 CONFTEST = (
-    "ImportError while loading conftest '/srv/app/tests/conftest.py'.\ntests/conftest.py:3: in <module>\n    import app\n"
+    "ImportError while loading conftest '/srv/app/tests/conftest.py'.\n"
+    "tests/conftest.py:3: in <module>\n    import app\n"
     "a.py:3: in <module>\n    Y = f()\nE   TypeError: no\n"
 )
 FAULT = (
@@ -108,7 +109,7 @@ def test_a_piece_is_read(name: str, text: str, told: Told) -> None:
 def test_a_windows_console_in_utf_16() -> None:
     text = (
         "python : Traceback (most recent call last):\r\nAt line:1 char:1\r\n+ python main.py\r\n+ ~~~~~~~~\r\n"
-        "    + CategoryInfo          : NotSpecified: (Traceback (most recent call last)::String) [], RemoteException\r\n"
+        "    + CategoryInfo : NotSpecified: (Traceback (most recent call last)::String) [], RemoteException\r\n"
         '  File "C:\\app\\lib\\x.py", line 9, in main\r\n    x.y\r\nTypeError: no\r\n'
     )
     assert _told(text.encode("utf-16"), "c:\\APP") == [("TypeError", "lib/x.py:9")]
