@@ -109,6 +109,41 @@ def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = 
     return Ended(exit_code, time.monotonic() - started, timed_out, output.text(), output.is_cut)
 
 
+class Background:
+    """A program that runs beside this one, in a session of its own, without input and output.
+
+    Raises EnvironmentUnusableError when the program cannot be started.
+    """
+
+    def __init__(self, launch: Launch, descriptors: tuple[int, ...]) -> None:
+        """Start it; `descriptors` keep their numbers there."""
+        self._marker = launch.marker
+        try:
+            self._child = subprocess.Popen(
+                list(launch.command),
+                cwd=launch.cwd,
+                env=dict(launch.env),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=descriptors,
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {reason}") from error
+
+    def wait(self, seconds: float) -> None:
+        """Give it some time to end by itself."""
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(seconds)
+
+    def end(self) -> None:
+        """End it with everything that it started."""
+        end_all(self._child.pid, self._marker, _GRACE_AT_EXIT)
+        self.wait(_GRACE_AT_TIMEOUT)
+
+
 class _Stream:
     """The output of a process, read without ever waiting for its end: a daemon may keep it open for good."""
 

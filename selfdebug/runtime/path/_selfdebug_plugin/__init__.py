@@ -8,6 +8,7 @@ SELFDEBUG_RECORDS  the path to which `.<pid>` is added to name the file of JSON 
 SELFDEBUG_ROOT     the folder of the project, whose frames are reported with their local variables
 SELFDEBUG_SOURCES  a JSON file that maps paths of source files to files whose bytes are to be used in their place
 SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
+SELFDEBUG_WARM     the descriptor of a socket: collect once, then run the tests for each job that comes there
 SELFDEBUG_TRACE    any text: trace the project's own code up to the first failure
 """
 
@@ -31,6 +32,7 @@ ROOT = "SELFDEBUG_ROOT"
 SOURCES = "SELFDEBUG_SOURCES"
 PROBES = "SELFDEBUG_PROBES"
 TRACE = "SELFDEBUG_TRACE"
+WARM = "SELFDEBUG_WARM"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: ARG001 - a hook
@@ -46,7 +48,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if os.environ.get(PROBES):
         recorder = Recorder(journal)
         recorder.install()
-    pluginmanager.register(Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder, finder), "selfdebug-reporter")
+    reporter = Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder, finder)
+    pluginmanager.register(reporter, "selfdebug-reporter")
+    if os.environ.get(WARM):
+        from .warm import WarmSession
+
+        session = WarmSession(int(os.environ[WARM]), journal, reporter, finder)
+        pluginmanager.register(session, "selfdebug-warm-session")
     if os.environ.get(TRACE):
         from .tracing import Tracer
 

@@ -23,6 +23,16 @@ class Journal:
         self._flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         self._waiting: list[bytes] = []
 
+    @property
+    def base(self) -> str:
+        """The path that the number of the process is added to."""
+        return self._base
+
+    def redirect(self, base: str) -> None:
+        """Go on in another file; what has not been written yet is dropped."""
+        self._base = os.path.abspath(base)
+        self._waiting.clear()
+
     def hold(self, kind: str, **fields: Any) -> None:
         """Write a record together with the next one, where another is sure to follow."""
         fields["kind"] = kind

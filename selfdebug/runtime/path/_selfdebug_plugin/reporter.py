@@ -66,6 +66,19 @@ class Reporter:
         for option, value in _SIDE_EFFECTS.items():
             if hasattr(config.option, option):
                 setattr(config.option, option, value)
+        self._greet(config)
+        if not self._is_controller:
+            _forget_settings()
+
+    def begin_again(self, config: Any, finder: MemoryFinder | None, count: int) -> None:
+        """Report for a forked child of the session, which is to run `count` tests."""
+        self._pid = os.getpid()
+        self._finder = finder
+        self._phases.clear()
+        self._greet(config)
+        self._journal.append("collected", count=count)
+
+    def _greet(self, config: Any) -> None:
         self._journal.append(
             "hello",
             pid=self._pid,
@@ -74,8 +87,6 @@ class Reporter:
             rootdir=str(config.rootdir if not hasattr(config, "rootpath") else config.rootpath),
             worker=self._is_worker,
         )
-        if not self._is_controller:
-            _forget_settings()
 
     def pytest_collection_finish(self, session: Any) -> None:
         """How many tests there are to be run."""

@@ -24,14 +24,21 @@ from .journal import Journal
 class MemoryFinder(MetaPathFinder):
     """Finds what the other finders find, and serves the files in `sources` (by real path) from memory."""
 
-    def __init__(self, sources: Mapping[str, bytes], journal: Journal) -> None:
+    def __init__(self, sources: Mapping[str, bytes], journal: Journal, is_late: bool = False) -> None:
+        """With `is_late`, it is known that some of the files are loaded."""
         self._sources = dict(sources)
         self._journal = journal
         self._base_names = {os.path.basename(path) for path in sources}
         stems = {os.path.splitext(name)[0] for name in self._base_names}
         # Asking all finders twice is slow, so it is done for likely names only; a package may have any name.
         self._likely = None if "__init__" in stems or "__main__" in stems else stems
-        self._report_loaded()
+        if not is_late:
+            self._report_loaded()
+
+    @property
+    def sources(self) -> Mapping[str, bytes]:
+        """The bytes that are served, by real path."""
+        return self._sources
 
     @classmethod
     def from_index(cls, index: str, journal: Journal) -> MemoryFinder:
