@@ -142,15 +142,19 @@ def why_rolled_back(facts: Facts, _question: str) -> Iterator[str]:
 
 def where_from(facts: Facts, question: str) -> Iterator[str]:
     """Where a value came from: the observed chain, from the receiver to its birth."""
-    receiver = facts.get("location.receiver")
-    asked = asked_name(facts, question) or (str(receiver.value) if receiver else None)
-    if asked is None:
+    asked = asked_name(facts, question)
+    receivers = list(dict.fromkeys(str(value) for value in facts.values("location.receiver")))
+    if asked is None and not receivers:
         yield f"{NOT_IN_TRACE}: I located no value in this run."
-        return
+    for name in [asked] if asked else receivers[:3]:
+        yield from _way_of(facts, name)
+
+
+def _way_of(facts: Facts, asked: str) -> Iterator[str]:
     seen = facts.get(f"observation.{asked}")
     if seen:
         yield f"I saw {asked} as {cut(shown(_failing(seen)), 200)} [{seen.step}]."
-    links, step = _links(facts, asked, receiver)
+    links, step = _links(facts, asked)
     if step is None:
         chain = facts.get("origin.chain")
         if chain and not chain.value:
@@ -306,7 +310,7 @@ def _failing(fact: Fact) -> Any:
     return bad[0] if bad else values[:3]
 
 
-def _links(facts: Facts, asked: str, receiver: Fact | None) -> tuple[list[dict[str, Any]], str | None]:
+def _links(facts: Facts, asked: str) -> tuple[list[dict[str, Any]], str | None]:
     """The chain that tells of the name: from the first link that mentions it; the whole one for the receiver itself."""
     word = re.compile(rf"(?<![\w.]){re.escape(asked)}(?!\w)")
     for step in reversed(facts.trace.steps):
@@ -314,7 +318,7 @@ def _links(facts: Facts, asked: str, receiver: Fact | None) -> tuple[list[dict[s
             if write.key != "origin.chain" or not isinstance(write.value, list):
                 continue
             links = [link for link in write.value if isinstance(link, dict)]
-            if links and receiver is not None and receiver.value == asked:
+            if links and facts.as_of("location.receiver", step) == asked:
                 return links, step.id
             for index, link in enumerate(links):
                 if word.search(f"{link.get('code')} {link.get('sentence')}"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from selfdebug.trace.queries.base import value_at
 from selfdebug.trace.queries.overview import latest
 from selfdebug.trace.records import Finding, Step, Trace
 
@@ -58,6 +59,15 @@ class Facts:
         """The last value of a key, or None when the run never wrote it."""
         found = latest(self.trace, key)
         return None if found is None or found[0] is None else Fact(*found)
+
+    def values(self, key: str) -> list[Any]:
+        """Every value that was ever set under a key, in order: those of all attempts."""
+        return [write.value for step in self.trace.steps for write in step.writes if write.key == key]
+
+    def as_of(self, key: str, step: Step) -> Any:
+        """The value of a key after a step, None where it had none."""
+        found = value_at(self.trace, key, step.number)
+        return None if found is None else found[0].value
 
     def items(self, key: str) -> list[dict[str, Any]]:
         """The last value of a key that holds records, empty where there is none."""

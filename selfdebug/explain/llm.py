@@ -6,6 +6,7 @@ through here.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import uuid
 from dataclasses import dataclass
@@ -72,7 +73,8 @@ def answered(  # noqa: PLR0913 - the one call of this module, each part of it by
 ) -> Told:
     """Let the configured model answer from the queries; `model` takes its place in tests.
 
-    Whatever the model or its provider does wrong ends as a note. Raises UsageError when the extra is not installed.
+    Whatever the model or its provider does wrong ends as a note. Not to be called from within an event loop. Raises
+    UsageError when the extra is not installed.
     """
     try:
         from pydantic_ai import Agent, UsageLimits
@@ -88,7 +90,7 @@ def answered(  # noqa: PLR0913 - the one call of this module, each part of it by
         )
         # One request more than queries: the last one is the answer.
         limits = UsageLimits(request_limit=settings.budget + 2)
-        result = agent.run_sync(_prompt(question, plain), usage_limits=limits)
+        result = asyncio.run(agent.run(_prompt(question, plain), usage_limits=limits))
     except (AgentRunError, UserError, ImportError, ValueError, OSError) as error:
         note = f"The model {settings.model} gave no answer ({type(error).__name__}: {str(error)[:200]})."
         _record(folder, trace, question, walk, note)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from selfdebug.model import ExceptionRecord, Failure, Frame, ProbeHit, PytestRun, Value
+from selfdebug.model import ExceptionRecord, Failure, Frame, ProbeHit, PytestRun, Trace, TracedFrame, TracedValue, Value
 from selfdebug.trace.records import ToolCall
 from selfdebug.trace.redaction import Seen
 
@@ -54,6 +54,7 @@ def outcome(run: PytestRun) -> str:
 
 def inner(run: PytestRun) -> dict[str, Any]:
     """What the plugin saw inside, as JSON-like data."""
+    history = [entry for _, entry in sorted(_traced(run.trace), key=lambda item: item[0])] if run.trace else []
     return {
         "tests": [[node, outcome.value] for node, outcome in run.outcomes[:MAX_TESTS]],
         "failures": [failure(item) for item in run.failures],
@@ -68,22 +69,48 @@ def inner(run: PytestRun) -> dict[str, Any]:
             }
             for catch in run.catches[:MAX_HITS]
         ],
-        "history": [],
+        "history": history[-MAX_HISTORY:],
         "output": Seen(run.output[-MAX_OUTPUT:]),
         "counts": {
-            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches),
+            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches), "history": len(history),
             "output": len(run.output),
         },
+        "gap": run.trace.gap if run.trace else "",
         "served": list(run.served),
         "python": run.python,
         "pytest": run.pytest,
     }  # fmt: skip
 
 
+def _traced(trace: Trace) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Who assigned what, where, in which call: each with its place in the order of all events."""
+    for one in trace.frames:
+        caller = f", called from line {one.caller_line}" if one.caller_line else ""
+        for name, item in one.arguments:
+            yield one.started, _assigned(one, name, item, one.first_line, f"argument{caller}")
+        for step in one.steps:
+            for name, item in step.stores:
+                yield step.sequence, _assigned(one, name, item, step.line, "stored")
+            if step.kind == "return" and step.value is not None:
+                yield step.sequence, _assigned(one, f"{one.function}()", step.value, step.line, "returned")
+
+
+def _assigned(one: TracedFrame, name: str, item: TracedValue, line: int, how: str) -> dict[str, Any]:
+    data = {"type": item.type, "is_none": item.is_none, "repr": item.text if item.is_none else Seen(item.text)}
+    return {
+        "variable": name,
+        "value": data,
+        "place": f"{one.file}:{line}",
+        "function": one.qualified,
+        "code": how,
+        "call": one.number,
+    }
+
+
 def with_history(inside: dict[str, Any], entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The inner run with traced values added to its history, within the bound."""
     past = [*inside["history"], *entries]
-    return {**inside, "history": past[:MAX_HISTORY], "counts": {**inside["counts"], "history": len(past)}}
+    return {**inside, "history": past[-MAX_HISTORY:], "counts": {**inside["counts"], "history": len(past)}}
 
 
 def hit(item: ProbeHit) -> dict[str, Any]:

@@ -104,6 +104,8 @@ class Redactor:
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, dict):
+            if isinstance(value.get("variable"), str) and "value" in value:  # a value beside the name that it had
+                value = {**value, "value": self._under(value["variable"], value["value"])}
             return {self.text(str(key)): self._under(str(key), item) for key, item in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [self.data(item) for item in value]

@@ -231,7 +231,8 @@ def test_over_real_pipes_a_run_is_shown_made_explained_and_undone(tmp_path: Path
     anyio.run(main)
 
 
-def test_a_cancelled_run_is_rolled_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("era", ERAS)
+def test_a_cancelled_run_is_rolled_back(tmp_path: Path, era: str) -> None:
     root = failing_project(tmp_path / "project", SLOW)
 
     async def talk(client: Client, _notified: list[str]) -> None:
@@ -250,7 +251,7 @@ def test_a_cancelled_run_is_rolled_back(tmp_path: Path) -> None:
             assert heard[0] == "1.0 None ingest: reading what fails"
             group.cancel_scope.cancel()
 
-    in_memory(root, "legacy", talk)
+    in_memory(root, era, talk)
     assert (root / "src_root" / "shop.py").read_text() == SOURCE
     sessions = query_sessions(root)
     assert [status for _, status in sessions] == ["interrupted"]

@@ -9,7 +9,20 @@ from typing import Any
 import pytest
 
 from codemods.selfdebug.spans import Span
-from selfdebug.model import ExceptionRecord, Failure, Frame, Outcome, ProbeCatch, ProbeHit, Value, When
+from selfdebug.model import (
+    ExceptionRecord,
+    Failure,
+    Frame,
+    Outcome,
+    ProbeCatch,
+    ProbeHit,
+    Trace,
+    TracedFrame,
+    TracedStep,
+    TracedValue,
+    Value,
+    When,
+)
 from selfdebug.trace import store as store_module
 from selfdebug.trace.mapping import history
 from selfdebug.trace.owner import Owner
@@ -191,3 +204,31 @@ def test_more_of_the_same_is_counted_and_not_shown(tmp_path: Path) -> None:
     followed = query(tmp_path, "backtrack", variable="user", before="try#30")
     assert followed.found
     assert query(tmp_path, "backtrack", variable="user").text().count("its way, from the crash back") == 1
+
+
+def test_a_traced_run_keeps_who_assigned_what_where_in_which_call(tmp_path: Path) -> None:
+    secret = TracedValue(3, "str", "'hunter2'")
+    none = TracedValue(0, "NoneType", "None")
+    steps = (
+        TracedStep(4, "line", 2, stores=(("user", none), ("password", secret))),
+        TracedStep(6, "return", 3, value=none),
+    )
+    frame = TracedFrame(
+        1, "shop.py", "find", "Shop.find", 1, 2, 0, 9, 0, (("name", TracedValue(1, "str", "'ada'")),), 7, steps
+    )
+    run = pytest_run(1, trace=Trace("test_a", (frame,), gap="the second thread"))
+    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    with recorder.step("origin") as step:
+        step.tool_call(run)
+    recorder.end("failed")
+    assert "not traced: the second thread" in query(tmp_path, "inspect_tool_run", id="pytest-1").text()
+    user = query(tmp_path, "inspect_tool_run", id="pytest-1", variable="user").text()
+    assert "user was None; stored at shop.py:2 in Shop.find, call 1" in user
+    name = query(tmp_path, "inspect_tool_run", id="pytest-1", variable="name").text()
+    assert "name was str 'ada'; argument, called from line 9 at shop.py:1 in Shop.find, call 1" in name
+    assert query(tmp_path, "inspect_tool_run", id="pytest-1", variable="find()").found
+    hidden = query(tmp_path, "inspect_tool_run", id="pytest-1", variable="password").text()
+    assert "hunter2" not in hidden
+    assert "[redacted]" in hidden
+    outer = query(tmp_path, "backtrack", variable="user")
+    assert "pytest-1 saw 1 values of it; inspect_tool_run(id=pytest-1, variable=user)" in outer.text()

@@ -135,6 +135,8 @@ def _overview(found: ToolCall, data: dict[str, Any], within: Trace) -> Answer:
     )
     if variables:
         lines.append(f"variables: {cut(', '.join(variables), 300)}; inspect_tool_run(id={found.id}, variable=...)")
+    if data.get("gap"):
+        lines.append(f"not traced: {data['gap']}")
     if data.get("served"):
         lines.append(f"served from memory: {', '.join(data['served'])}")
     if data.get("output"):

@@ -44,7 +44,7 @@ def overview(trace: Trace, _arguments: Arguments) -> Answer:
         written: dict[str, list[str]] = {}
         for key, step in keys[:MAX_KEYS]:
             written.setdefault(step, []).append(key)
-        named = "; ".join(f"{step}: {', '.join(of_step)}" for step, of_step in written.items())
+        named = "; ".join(f"{step}: {', '.join(_together(of_step))}" for step, of_step in written.items())
         lines.append(f"keys by last writer: {named or 'none'}" + _more(keys, MAX_KEYS, "find_in_trace"))
     for step, error in errors[:MAX_ERRORS]:
         lines.append(f"error in {step}: {cut(error, 200, f'trace_node(step={step})')}")
@@ -142,6 +142,14 @@ def honesty(trace: Trace) -> list[str]:
     if untracked:
         notes.append(f"not tracked: {', '.join(untracked)}")
     return [*notes, *trace.notes]
+
+
+def _together(keys: list[str]) -> Iterator[str]:
+    """The keys in few characters: `patch.{file, guard, diff}`."""
+    for head, members in groupby(keys, key=lambda key: key.partition(".")[0]):
+        group = list(members)
+        tails = [key.partition(".")[2] for key in group]
+        yield f"{head}.{{{', '.join(tails)}}}" if len(group) > 1 and all(tails) else ", ".join(group)
 
 
 def _more(items: list[Any], bound: int, how: str) -> str:
