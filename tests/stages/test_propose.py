@@ -230,3 +230,27 @@ def test_a_test_file_that_does_not_parse_expects_nothing() -> None:
 def test_the_default_has_the_quotes_of_the_file() -> None:
     found = patches("NAME = 'x'\n\n\ndef f(u) -> str:\n    return u.name\n", 5, NONE_ATTRIBUTE)
     assert after(found).endswith("return u.name if u is not None else ''\n")
+
+
+def early_defaults(text: str, line: int, message: str) -> list[str | None]:
+    """The defaults of early returns, in order."""
+    found = patches(text, line, ExceptionRecord("TypeError", message))
+    return [patch.candidate.default for patch in found if patch.candidate.guard == "early-return"]
+
+
+def test_what_a_function_passes_on_is_returned_early() -> None:
+    text = (
+        "class T:\n    def find(self, i):\n        if i:\n            return None, 'a'\n        return i, self\n"
+        "    def next(self, i):\n        i += 1\n        return self.find(i)\n"
+    )
+    message = "unsupported operand type(s) for +=: 'NoneType' and 'int'"
+    assert early_defaults(text, 7, message)[0] == '(None, "a")'
+
+
+def test_a_result_that_callers_take_apart_is_a_tuple_of_nones() -> None:
+    text = (
+        "def next_(i):\n    i += 1\n    return find(i)\n\n"
+        "def use(x):\n    index, token = x.next_(1)\n    [one, *rest] = next_(2)\n"
+    )
+    message = "unsupported operand type(s) for +=: 'NoneType' and 'int'"
+    assert early_defaults(text, 2, message)[0] == "(None, None)"

@@ -90,14 +90,12 @@ def for_value(
     return unique(_raised(found, expected))
 
 
-def for_return(function: ast.AST | None, expected: Sequence[str], answers: Sequence[str]) -> tuple[Default, ...]:
-    """Defaults that the function may return early: its other constant returns, its annotation, neutral values."""
-    found: list[Default] = []
+def for_return(
+    function: ast.AST | None, evident: Iterable[Default], expected: Sequence[str], answers: Sequence[str]
+) -> tuple[Default, ...]:
+    """Defaults that the function may return early: the `evident` ones, its annotation, neutral values."""
+    found = list(evident)
     if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-        found.extend(
-            Default(code, f"{function.name} returns {code} elsewhere", _OWN_EVIDENCE)
-            for code in _constant_returns(function)
-        )
         found.extend(
             Default(code, f"{function.name} is annotated to return it", _OWN_EVIDENCE)
             for code in _annotated(function.returns)
@@ -123,12 +121,6 @@ def unique(defaults: Iterable[Default]) -> tuple[Default, ...]:
     for default in sorted(defaults, key=lambda default: default.cost):
         best.setdefault(default.code, default)
     return tuple(best.values())
-
-
-def _constant_returns(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    for node in own_nodes(function):
-        if isinstance(node, ast.Return) and node.value is not None and is_plain(node.value):
-            yield literal(node.value)
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:

@@ -16,6 +16,7 @@ from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observati
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, supports, unique
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
+from selfdebug.stages.propose.results import evident_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class _Defaults:
                 found = unique([*(self._evident_results() if self._is_returned() else ()), *found])
                 return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
-                return for_return(self._function, wanted.neutral, wanted.answers)
+                return for_return(self._function, self._results(), wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
                 known = names.bound_names(tree, location.line)
                 text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
@@ -191,7 +192,10 @@ class _Defaults:
         return isinstance(returned, ast.Attribute | ast.Call | ast.Subscript | ast.Await)
 
     def _evident_results(self) -> Iterator[Default]:
-        return (default for default in for_return(self._function, (), ()) if not default.cost)
+        return (default for default in for_return(self._function, self._results(), (), ()) if not default.cost)
+
+    def _results(self) -> Iterator[Default]:
+        return evident_results(self._function, self._site.source.tree) if self._function is not None else iter(())
 
     def _near(self) -> Iterator[str]:
         location, tree = self._site.location, self._site.source.tree

@@ -1,0 +1,1 @@
+"""Measurements of selfdebug: scripts that print a table, not tests."""

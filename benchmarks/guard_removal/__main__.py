@@ -1,0 +1,119 @@
+"""The command: measures removals until each project has its number, or the time is over, and prints the table.
+
+Results are appended to a file of JSON lines, one removal a line; what is in it is not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
+from benchmarks.guard_removal.projects import PROJECTS, Project, Split
+from benchmarks.guard_removal.removals import Removal, removals
+from benchmarks.guard_removal.table import tables
+from benchmarks.guard_removal.trials import Measured, Result, from_line, measured
+
+
+def main() -> None:
+    """Measure and print."""
+    options = _options()
+    results: Path = options.work / "results.jsonl"
+    options.work.mkdir(parents=True, exist_ok=True)
+    done = _read(results)
+    deadline = time.monotonic() + options.minutes * 60
+    for project in _chosen(options):
+        if time.monotonic() > deadline or options.table:
+            break
+        try:
+            ready = prepare(project, options.work, options.slowest)
+        except NotPreparedError as error:
+            print(f"{project.name}: not measured: {error}", flush=True)
+            continue
+        print(f"{project.name}: the suite takes {ready.seconds:.1f} s", flush=True)
+        for entry in _measurements(ready, done, options, deadline):
+            done.append(entry)
+            with results.open("a", encoding="utf-8") as file:
+                file.write(entry.line() + "\n")
+            _show(entry)
+    print("\n" + tables(done))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.guard_removal", description=__doc__)
+    default = Path(tempfile.gettempdir(), "guard-removal")
+    parser.add_argument("--work", type=Path, default=default, help="folder for downloads, environments and results")
+    parser.add_argument("--projects", nargs="*", default=[], help="only these projects")
+    parser.add_argument("--split", choices=[split.value for split in Split], help="only the projects of this split")
+    parser.add_argument(
+        "--what", nargs="*", default=[], help="only guards that ask this (none, truth, isinstance, ...)"
+    )
+    parser.add_argument("--each", type=int, default=7, help="removals that crash, for each project")
+    parser.add_argument("--screened", type=int, default=60, help="removals to look for them among, for each project")
+    parser.add_argument("--limit", type=float, default=180, help="seconds for selfdebug on one removal")
+    parser.add_argument("--slowest", type=float, default=30, help="seconds that a suite may take")
+    parser.add_argument("--minutes", type=float, default=600, help="begin no removal after this time")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of removals")
+    parser.add_argument("--table", action="store_true", help="only print the table of what was measured before")
+    return parser.parse_args()
+
+
+def _chosen(options: argparse.Namespace) -> list[Project]:
+    return [
+        project
+        for project in PROJECTS
+        if (not options.projects or project.name in options.projects)
+        and (not options.split or project.split.value == options.split)
+    ]
+
+
+def _read(results: Path) -> list[Measured]:
+    return [from_line(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
+
+
+def _measurements(
+    ready: Prepared, done: Sequence[Measured], options: argparse.Namespace, deadline: float
+) -> Iterator[Measured]:
+    """New measurements of a project, until it has enough."""
+    own = [entry for entry in done if entry.project == ready.project.name]
+    known = {entry.removal for entry in own}
+    found = sum(entry.result is not Result.NO_CRASH for entry in own if not options.what or entry.what in options.what)
+    screened = 0
+    for removal in _in_order(ready, options.seed, options.what):
+        if found >= options.each or screened >= options.screened or time.monotonic() > deadline:
+            return
+        if removal.id in known:
+            continue
+        entry = measured(ready, removal, options.work / "copy", options.limit)
+        screened += not entry.detail.startswith("no test")
+        found += entry.result is not Result.NO_CRASH
+        yield entry
+
+
+def _in_order(ready: Prepared, seed: int, what: Sequence[str]) -> Iterator[Removal]:
+    """The removals of a project, shuffled, each kind of guard in its turn so that none is starved."""
+    found = [removal for file in ready.source_files() for removal in removals(file, (ready.tree / file).read_bytes())]
+    random.Random(f"{seed} {ready.project.name}").shuffle(found)
+    kinds: dict[str, list[Removal]] = {}
+    for removal in found:
+        if not what or removal.what in what:
+            kinds.setdefault(removal.what, []).append(removal)
+    waiting = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind != "none", kind))]
+    while waiting := [kind for kind in waiting if kind]:
+        for kind in waiting:
+            yield kind.pop()
+
+
+def _show(entry: Measured) -> None:
+    if entry.result is Result.NO_CRASH:
+        return
+    print(f"  {entry.result}: {entry.removal}\n    {entry.crash}; {entry.failing} failing tests", flush=True)
+    print(f"    {entry.seconds:.0f} s, {entry.tried} candidates tried, {entry.guard or entry.detail}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

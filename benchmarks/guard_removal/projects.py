@@ -1,0 +1,50 @@
+"""The projects that guards are removed from: well-known, pure Python, with their tests in the source distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Split(StrEnum):
+    """Whether the runs on a project are read one by one to better the tool, or only counted."""
+
+    LOOKED_AT = "looked-at"
+    MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project: its name on PyPI, where its modules begin, and what its tests need beside pytest and itself."""
+
+    name: str
+    split: Split
+    source: str = "."
+    needs: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
+
+PROJECTS = (
+    Project("sqlparse", Split.LOOKED_AT),
+    Project("mistune", Split.LOOKED_AT, "src"),
+    Project("humanize", Split.LOOKED_AT, "src", ("freezegun",)),
+    Project("toolz", Split.LOOKED_AT),
+    Project("xmltodict", Split.LOOKED_AT),
+    Project("marshmallow", Split.LOOKED_AT, "src", ("simplejson",)),
+    Project("parso", Split.LOOKED_AT, tests=("test",)),
+    Project("boltons", Split.MEASURED),
+    Project("markdown", Split.MEASURED, needs=("pyyaml",), tests=("tests",)),
+    Project("tabulate", Split.MEASURED),
+    Project("itsdangerous", Split.MEASURED, "src", ("freezegun",)),
+    Project("more-itertools", Split.MEASURED),
+    Project("jinja2", Split.MEASURED, "src", ("trio",)),
+    Project("packaging", Split.MEASURED, "src", ("pretend",)),
+    Project("cachetools", Split.MEASURED, "src"),
+    Project("python-slugify", Split.MEASURED, tests=("test.py",)),
+    Project("click", Split.MEASURED, "src"),
+    Project("texttable", Split.MEASURED, needs=("wcwidth", "cjkwrap"), tests=("tests.py",)),
+    Project("voluptuous", Split.MEASURED),
+    Project("glom", Split.MEASURED, needs=("pyyaml",)),
+    Project("cerberus", Split.MEASURED),
+    Project("tinydb", Split.MEASURED, needs=("pyyaml",)),
+)
