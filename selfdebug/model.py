@@ -411,7 +411,10 @@ class Site(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One guard with its parameters at one span: `default` and `test` are as the guard takes them."""
+    """One guard with its parameters at one span: `default` and `test` are as the guard takes them.
+
+    `is_hard_coded` says that the default is the very answer that the failing test expects.
+    """
 
     id: str
     guard: str
@@ -426,6 +429,7 @@ class Candidate:
     test: str
     reason: str
     classes: tuple[str, ...] = ()
+    is_hard_coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from selfdebug.errors import ExitCode
+from selfdebug.errors import ExitCode, InputError
 from selfdebug.model import Failure, FinalStatus, Outcome, PytestRun, When
 from selfdebug.pytest_process import PytestStartError
 from selfdebug.repair.bench import Bench
@@ -12,6 +12,7 @@ from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.node_ids import node_ids_to_run
 from selfdebug.trace import mapping as record
 
+_EXIT_USAGE = 4
 _EXIT_NO_TESTS = 5
 
 
@@ -43,6 +44,8 @@ def ingest(bench: Bench, log: bytes | None) -> Ingested | Ended:
     bench.say("ingest", "reading the captured output")
     read = read_log(log, bench.settings.root, bench.settings.log_root)
     bench.warnings.extend(read.notes)
+    if not log.strip():
+        raise InputError("The log is empty: give a file that holds the output of a failing test run.")
     if not read.failures:
         return Ended(
             ExitCode.PASS,
@@ -50,9 +53,16 @@ def ingest(bench: Bench, log: bytes | None) -> Ingested | Ended:
             FinalStatus.PASS,
             "The log holds no failure that selfdebug recognises; nothing was run and nothing was changed.",
         )
+    if not any(failure.deepest for failure in read.failures) and not _may_be_named(read.failures):
+        return _outside(read.failures, None)
     if bench.settings.dry_run:
         return _without_running(read.failures)
     return _reproduced(bench, read.failures)
+
+
+def _may_be_named(failures: tuple[Failure, ...]) -> bool:
+    """Whether some failures are only named, without a traceback, as `--tb=no` leaves them."""
+    return any(failure.node_id and not failure.frames for failure in failures)
 
 
 def _first_run(bench: Bench, node_ids: tuple[str, ...]) -> PytestRun:
@@ -75,24 +85,56 @@ def _reproduced(bench: Bench, failures: tuple[Failure, ...]) -> Ingested | Ended
     node_ids, unmapped = node_ids_to_run(failures, bench.settings.root)
     bench.warnings.extend(unmapped)
     wanted = bench.settings.node_ids or node_ids
-    bench.say("ingest", f"running {len(wanted)} test(s) that the log names" if wanted else "running the tests")
+    if not wanted and all(failure.node_id for failure in failures):
+        return _elsewhere(failures)
+    bench.say("ingest", f"running {counted(len(wanted), 'test')} that the log names" if wanted else "running the tests")
     run = _first_run(bench, wanted)
-    if run.exit_code == 4 and wanted:
-        bench.warnings.append("Some tests that the log names do not exist here; all tests were run instead.")
-        run = bench.run()
+    if run.exit_code == _EXIT_USAGE and wanted:
+        return _elsewhere(failures, run)
     record.compared_with_log(bench.open_steps[-1], wanted, run)
     found = _of_run(bench, run)
+    if isinstance(found, Ingested) and not wanted:
+        alike = tuple(live for live in found.failures if any(_is_alike(live, logged) for logged in failures))
+        found = Ingested(alike, run) if alike else _gone(failures, run)
     if isinstance(found, Ended) and found.reason in ("nothing-failed", "no-tests"):
-        return Ended(
-            ExitCode.STILL_FAILING,
-            "not-reproduced",
-            FinalStatus.FAIL,
-            f"The failure in the log ({_named(failures[0])}) does not happen here: the tests that it names pass. "
-            "Nothing was changed; check that the log belongs to this state of the project.",
-            failures,
-            run,
-        )
+        return _gone(failures, run)
     return found
+
+
+def _is_alike(live: Failure, logged: Failure) -> bool:
+    """Whether a failure here may be the one of a log that names no test: the same exception in the same function."""
+    one, other = live.crash, logged.crash
+    if one.deepest is None or other.deepest is None:
+        return False
+    place = (one.deepest.file, one.deepest.function)
+    return one.exception.short_type == other.exception.short_type and place == (
+        other.deepest.file,
+        other.deepest.function,
+    )
+
+
+def _gone(failures: tuple[Failure, ...], run: PytestRun) -> Ended:
+    return Ended(
+        ExitCode.STILL_FAILING,
+        "not-reproduced",
+        FinalStatus.FAIL,
+        f"The failure in the log ({_named(failures[0])}) does not happen here. "
+        "Nothing was changed; check that the log belongs to this state of the project.",
+        failures,
+        run,
+    )
+
+
+def _elsewhere(failures: tuple[Failure, ...], run: PytestRun | None = None) -> Ended:
+    return Ended(
+        ExitCode.STILL_FAILING,
+        "not-reproduced",
+        FinalStatus.FAIL,
+        f"The tests that the log names do not exist here ({_named(failures[0])}). "
+        "Nothing was changed; check --root, and that the log belongs to this project.",
+        failures,
+        run,
+    )
 
 
 def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
@@ -131,7 +173,7 @@ def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
         )
     passed = sum(1 for _, outcome in run.outcomes if outcome is Outcome.PASSED)
     return Ended(
-        ExitCode.PASS, "nothing-failed", FinalStatus.PASS, f"Nothing failed: {passed} test(s) passed.", (), run
+        ExitCode.PASS, "nothing-failed", FinalStatus.PASS, f"Nothing failed: {counted(passed, 'test')} passed.", (), run
     )
 
 
@@ -149,3 +191,8 @@ def _outside(failures: tuple[Failure, ...], run: PytestRun | None) -> Ended:
 def _named(failure: Failure) -> str:
     what = f"{failure.exception.short_type}: {failure.exception.message}".splitlines()[0][:120]
     return f"{failure.node_id}: {what}" if failure.node_id else what
+
+
+def counted(number: int, what: str, many: str | None = None) -> str:
+    """A number with its noun: `1 test`, `2 tests`."""
+    return f"{number} {what if number == 1 else many or what + 's'}"

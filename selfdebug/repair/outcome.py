@@ -21,7 +21,7 @@ from selfdebug.model import (
 from selfdebug.repair.attempt import NotDiagnosed
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import Group
-from selfdebug.repair.ingest import Ended, Ingested
+from selfdebug.repair.ingest import Ended, Ingested, counted
 
 
 @dataclass
@@ -83,15 +83,18 @@ def ended(bench: Bench, end: Ended) -> Repair:
 def passed(bench: Bench, work: Work) -> Repair:
     """Every test of the oracle passes and the patch stays (or, on a dry run, is shown)."""
     where = ", ".join(sorted(bench.changed))
-    tests = len({failure.node_id for failure in work.failures})
+    tests = counted(len({failure.node_id for failure in work.failures}), "failing test")
+    bench.warnings.extend(
+        f"The default {patch.candidate.default} in {patch.file} is the answer that the failing test expects: "
+        "the test passes, but other inputs will get the same answer."
+        for patch in work.kept
+        if patch.candidate.is_hard_coded
+    )
     if bench.settings.dry_run:
-        sentence = f"A plausible patch of {where} makes {tests} failing test(s) pass; nothing was written (dry run)."
+        sentence = f"A plausible patch of {where} makes {tests} pass; nothing was written (dry run)."
         return _with_patches(bench, work, Ending(ExitCode.PASS, "dry-run", FinalStatus.PASS, sentence))
     bench.keep(f"selfdebug: {bench.run_id} {where}")
-    sentence = (
-        f"A plausible patch of {where} makes {tests} failing test(s) pass and the whole suite shows no regression; "
-        "undo it with: selfdebug rollback"
-    )
+    sentence = f"A plausible patch of {where} makes {tests} pass, and the whole suite shows no regression."
     return _with_patches(bench, work, Ending(ExitCode.PASS, "repaired", FinalStatus.PASS, sentence))
 
 
@@ -113,8 +116,8 @@ def partly_kept(bench: Bench, work: Work) -> Repair:
     if not bench.settings.dry_run:
         bench.keep(f"selfdebug: {bench.run_id} partial")
     left = sum(len(group) for group, _ in work.given_up)
-    sentence = f"{len(work.kept)} patch(es) were kept, each makes a failing test pass and breaks none; "
-    sentence += f"{left} failing test(s) are left: {work.given_up[0][1]}"
+    sentence = f"Kept: {counted(len(work.kept), 'patch', 'patches')}, each makes a failing test pass and breaks none. "
+    sentence += f"Left: {counted(left, 'failing test')}. {work.given_up[0][1]}"
     return _with_patches(bench, work, Ending(ExitCode.STILL_FAILING, "partial", FinalStatus.PARTIAL, sentence))
 
 
@@ -127,7 +130,8 @@ def exhausted(bench: Bench, work: Work) -> Repair:
     backup = _stashed(bench, work, dict(work.good) or _best(work))
     if bench.originals and not bench.settings.dry_run:
         bench.roll_back()
-    sentence = f"{work.tried} candidate(s) were tried, none is kept. {why} Everything is as it was before the run."
+    tried = counted(work.tried, "candidate")
+    sentence = f"None of {tried} is kept. {why} Everything is as it was before the run."
     if backup:
         sentence += f" The best attempt is kept as {backup[0]}."
     ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)
@@ -201,7 +205,7 @@ def _repair(bench: Bench, work: Work, ending: Ending) -> Repair:
         failures=work.failures,
         attempts=tuple(work.attempts),
         dry_run=bench.settings.dry_run,
-        pytest_exit_code=bench.runs[-1].exit_code if bench.runs else None,
+        pytest_exit_code=bench.last_suite.exit_code if bench.runs else None,
         runs=tuple(bench.runs),
         timings=tuple(bench.timings.items()),
         warnings=tuple(bench.warnings),

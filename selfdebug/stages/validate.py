@@ -39,7 +39,8 @@ def _verdict(
         return Verdict.INCONCLUSIVE, f"the tests did not import {patch.file} from memory", None
     failing = [failure for failure in run.failures if any(_is_about(failure, target) for target in targets)]
     if not failing and all(_has_passed(target, run) for target in targets):
-        return Verdict.PLAUSIBLE, f"{len({target.node_id for target in targets})} failing test(s) pass", None
+        tests = len({target.node_id for target in targets})
+        return Verdict.PLAUSIBLE, "the failing test passes" if tests == 1 else f"{tests} failing tests pass", None
     if not failing:
         return Verdict.BROKEN, "a failing test was skipped or not collected with the patch", None
     new = failing[0]
