@@ -70,6 +70,11 @@ def _assigned(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
 ) -> Found:
     kind, observed = how
     path = (*way, *quest.path)
+    if isinstance(value, ast.Constant) and not path:
+        said = evidence.text(value, spot)
+        kind = "explicit-none" if value.value is None else "literal"
+        sentence = f"{name} is set to {said} here."
+        return Found((evidence.link(quest, kind, sentence, spot=spot, node=value, observed=observed),))
     what = evidence.with_path(evidence.text(value, spot), path)
     sentence = f"{evidence.with_path(name, quest.path)} got {what} here."
     link = evidence.link(quest, kind, sentence, spot=spot, node=value, observed=observed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from selfdebug.model import TracedFrame, TracedValue
 from selfdebug.stages.origin import known, pytest_values
@@ -10,7 +11,7 @@ from selfdebug.stages.origin.bindings import follow_binding
 from selfdebug.stages.origin.calls import argument_for, from_step
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.names import global_name, latest_binding, module_frame
-from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, is_none, last_name, own_nodes
+from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, key_of, last_name, own_nodes
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Quest
 
 
@@ -40,31 +41,23 @@ def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str
     if store is not None:
         target = store.target
         text = evidence.text(target, store.spot)
-        from selfdebug.stages.origin.program import key_of
-
         key = key_of(target)
         agreed = evidence.agrees(quest, history.stored(key, store.spot) if key else None)
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had given {text} another value")
         found = follow_binding(evidence, quest, text, store.spot, store.clause, target, bool(agreed))
-        return _attribute_links(evidence, found, name)
+        return _attribute_links(found)
     patched = pytest_values.replaced_name(evidence, quest, name)
     if patched is not None:
         return patched
     return _of_class(evidence, quest, owner, name)
 
 
-def _attribute_links(evidence: Evidence, found: Found, name: str) -> Found:
-    from dataclasses import replace
-
+def _attribute_links(found: Found) -> Found:
     first, *rest = found.links
     kind = {"assignment": "attribute", "unpacking": "attribute"}.get(first.kind, first.kind)
     links = (replace(first, kind=kind), *rest)
-    following = found.next
-    if following is not None and is_none(following.expression) and not following.path:
-        sentence = f"{name} is set to None here, and nothing has replaced it since."
-        return Found((evidence.link(following, "explicit-none", sentence),))
-    return Found(links, following)
+    return Found(links, found.next)
 
 
 def _of_module(evidence: Evidence, quest: Quest, node: ast.Attribute) -> Found:
@@ -112,11 +105,9 @@ def _of_class(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -
         if agreed is False:
             return evidence.unknown(quest, f"the class {body.function} had another {name}")
         found = follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
-        links = found.links
-        if found.next is not None and is_none(found.next.expression):
+        if found.links[-1].kind == "explicit-none":
             sentence = f"{name} is None in the class {body.function}, and nothing has set it on the object."
-            links = (evidence.link(found.next, "class-attribute", sentence),)
-            return Found(links)
+            return Found((replace(found.links[-1], kind="class-attribute", sentence=sentence),))
         return found
     why = f"no assignment to {name} of this {cls.rpartition('.')[2]} was seen"
     return evidence.unknown(quest, why)
@@ -261,15 +252,11 @@ def stored_item(evidence: Evidence, quest: Quest) -> Found | None:
         if key[0] != selector.key:
             continue
         text = evidence.text(target, store.spot)
-        from selfdebug.stages.origin.program import key_of
-
         full = key_of(target)
         agreed = evidence.agrees(inner, history.stored(full, store.spot) if full else None)
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had stored another value in {text}")
         found = follow_binding(evidence, inner, text, store.spot, store.clause, target, bool(agreed))
-        from dataclasses import replace
-
         return Found((replace(found.links[0], kind="item"), *found.links[1:]), found.next)
     return None
 

@@ -13,7 +13,7 @@ from selfdebug.stages.origin.bindings import follow_binding
 from selfdebug.stages.origin.calls import argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.control import absent_assignment, deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import COMPREHENSIONS, Program, Scope, is_none, stored_names
+from selfdebug.stages.origin.program import COMPREHENSIONS, Program, Scope, stored_names
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Quest
 
 
@@ -24,6 +24,9 @@ class Binding:
     spot: Spot
     clause: Clause
     target: ast.AST
+
+
+_CONSTANT = ("explicit-none", "literal")
 
 
 def follow_name(evidence: Evidence, quest: Quest) -> Found:
@@ -118,10 +121,9 @@ def _bound(evidence: Evidence, quest: Quest, name: str, binding: Binding) -> Fou
     if agreed is False and not isinstance(binding.clause, ast.With | ast.AsyncWith):
         return evidence.unknown(quest, f"line {binding.spot.step.line} had given {name} another value")
     found = follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
-    if found.next is not None and is_none(found.next.expression) and not quest.path:
+    if found.links[-1].kind in _CONSTANT and found.next is None:
         links = absent_assignment(evidence, quest, name, binding.spot, quest.spot)
-        born = evidence.end(found.next, "explicit-none", f"{name} is set to None here.")
-        return Found((*born.links, *links))
+        return Found((*found.links, *links))
     return found
 
 
@@ -380,12 +382,7 @@ def global_name(evidence: Evidence, quest: Quest, program: Program, name: str) -
             return patched or evidence.unknown(quest, f"line {binding.spot.step.line} had given {name} another value")
     if isinstance(binding.clause, ast.ImportFrom):
         return _imported(evidence, quest, binding)
-    found = follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
-    if found.next is not None and is_none(found.next.expression) and not quest.path:
-        sentence = f"{name} is set to None here, and nothing has replaced it."
-        born = evidence.link(quest, "explicit-none", sentence, spot=binding.spot, node=found.next.expression)
-        return Found((born,))
-    return found
+    return follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
 
 
 def _imported(evidence: Evidence, quest: Quest, binding: Binding) -> Found:

@@ -61,4 +61,5 @@ def _candidate(number: int, site: LocatedSite, receiver: Receiver, order: Order)
         test=order.test.value,
         reason=f"{order.guard.summary} ({receiver.evidence})",
         classes=order.classes,
+        is_hard_coded=default is not None and default.is_answer,
     )

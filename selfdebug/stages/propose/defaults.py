@@ -23,6 +23,11 @@ class Default:
     reason: str
     cost: int
 
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is a literal of the failing test that is not neutral: the answer written into the code."""
+        return self.cost >= _ANSWER
+
 
 NEUTRAL = ("None", '""', "[]", "{}", "()", "0", "False", "True")
 _BY_TYPE = {
