@@ -20,8 +20,9 @@ from selfdebug.pytest_process.interpreter import Interpreter
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import Recorded, read_records
 from selfdebug.pytest_process.scratch import Scratch, scratch_folder
+from selfdebug.pytest_process.warm import WarmServer
 
-__all__ = ["Interpreter", "PytestStartError", "run_pytest"]
+__all__ = ["Interpreter", "PytestStartError", "WarmServer", "run_pytest"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BAR = re.compile(r"^[=_\-\s]*$|^=+ .* =+$")

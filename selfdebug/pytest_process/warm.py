@@ -38,7 +38,7 @@ _MAX_ODD_ENDS = 3
 
 
 class WarmServer:
-    """A pytest process that runs the same tests again and again, each time with other sources; a context manager.
+    """A pytest process that runs the same tests again and again, each time with other sources: a context manager.
 
     It starts at once and in the background; `run` waits for it where needed. `refusal` says why it cannot be used (any
     more), `problem` why the last run has no result.
@@ -74,14 +74,18 @@ class WarmServer:
         self._command: tuple[str, ...] = ()
 
     def __enter__(self) -> WarmServer:
-        if self.refusal is None:
-            self._start()
-        return self
+        return self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def start(self) -> WarmServer:
+        """Start the process, where it can be of use; whoever starts it without `with` has to close it."""
+        if self.refusal is None:
+            self._start()
+        return self
 
     def close(self) -> None:
         """End the process and all that it has started, and remove its folder."""

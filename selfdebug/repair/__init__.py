@@ -126,7 +126,7 @@ def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
         if turn.kept is not None:
             work.solved(bench, turn.kept)
             pending = [left for left in (_still_failing(bench, waiting) for waiting in pending) if left]
-            work.forget_solved(bench.runs[-1])
+            work.forget_solved(bench.last_suite)
         else:
             pending = _moved_on(bench, work, turn, group) + pending
     if work.kept and not pending and not work.given_up and not work.tentative:
@@ -152,7 +152,7 @@ def _moved_on(bench: Bench, work: Work, turn: Attempt, group: Group) -> list[Gro
 
 def _still_failing(bench: Bench, group: Group) -> Group:
     """The members of a waiting group that the last run of the whole suite still saw failing."""
-    failed = bench.runs[-1].failed
+    failed = bench.last_suite.failed
     return tuple(failure for failure in group if failure.node_id is None or failure.node_id in failed)
 
 
@@ -192,6 +192,7 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
         try:
             yield bench
         finally:
+            bench.screening.close()
             _record_early_end(bench)
 
 

@@ -94,6 +94,10 @@ def attempt(bench: Bench, number: int, group: Group, diagnosis: Diagnosis, budge
             if tried == budget:
                 bench.warnings.append(f"The limit of {bench.settings.max_candidates} candidates was reached.")
                 return Attempt(number, diagnosis, tuple(trials), None)
+            if patch.candidate.is_hard_coded and progress(trials, group) is not None:
+                return Attempt(
+                    number, diagnosis, tuple(trials), None
+                )  # a second guard is better than the answer itself
             tried += 1
             trial = _judged(bench, patch, group, f"candidate {tried}")
             trials.append(trial)
@@ -248,6 +252,11 @@ def _patched(bench: Bench, candidate: Candidate) -> Patch | Trial:
 
 def _tried(bench: Bench, patch: Patch, group: Group) -> Trial:
     screened = group[:_MAX_SCREENED]
+    warm = bench.screen(screened, _node_ids(group), {patch.file: patch.after})
+    if warm is not None:
+        trial = judge(patch, screened, warm, Tier.WARM)
+        if trial.verdict in (Verdict.PLAUSIBLE, Verdict.INEFFECTIVE):
+            return trial
     run = bench.run(_node_ids(group), {patch.file: patch.after})
     trial = judge(patch, screened, run, Tier.FRESH)
     if trial.verdict is not Verdict.INCONCLUSIVE or bench.settings.dry_run:
@@ -270,7 +279,7 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
     try:
         with bench.step("verify", "a candidate passes; running the whole suite") as step:
             suite = bench.run()
-            problem = _problem(bench, suite, group)
+            problem = _problem(bench, suite, group) or _unconfirmed(bench, trial, suite, group)
             record.verified(step, suite, [problem] if problem else [])
             record.confirmed(step, trial, suite, _node_ids(group))
         kept = problem is None
@@ -281,6 +290,14 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
         return replace(trial, verdict=Verdict.REGRESSED, detail=problem, run_id=suite.id)
     bench.known.update(suite.outcomes)
     return replace(trial, detail=f"{trial.detail}; the whole suite shows no regression", run_id=suite.id)
+
+
+def _unconfirmed(bench: Bench, trial: Trial, suite: PytestRun, group: Group) -> str | None:
+    """What the failing tests say from disk, where they passed in a fork only and the suite does not contain them."""
+    if trial.tier is not Tier.WARM or trial.patch is None or set(_node_ids(group)) <= suite.passed:
+        return None
+    fresh = judge(trial.patch, group[:_MAX_SCREENED], bench.run(_node_ids(group)), Tier.IN_PLACE)
+    return None if fresh.verdict is Verdict.PLAUSIBLE else fresh.detail
 
 
 def _without(bench: Bench, patch: Patch, group: Group) -> PytestRun | None:

@@ -16,8 +16,9 @@ from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
-from selfdebug.model import Diagnosis, Outcome, Progress, PytestRun
+from selfdebug.model import Diagnosis, Failure, Outcome, Progress, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.repair.screening import Screening
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
 
@@ -44,6 +45,10 @@ class Bench:
     failed_places: list[dict[str, object]] = field(default_factory=list)
     is_settled: bool = False
     open_steps: list[StepWriter] = field(default_factory=list)
+    screening: Screening = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.screening = Screening(self.settings, self.interpreter)
 
     def run(
         self,
@@ -66,10 +71,22 @@ class Bench:
             progress=self._tick,
             trace=trace,
         )
+        self._record(done, "the plugin reports, and nothing is written into the project")
+        return done
+
+    def screen(
+        self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]
+    ) -> PytestRun | None:
+        """As `run`, in a fork of a process that has collected the tests already; None where that cannot be told so."""
+        done = self.screening.run(group, node_ids, self.changed, sources, f"pytest-{len(self.runs) + 1}")
+        if done is not None:
+            self._record(done, "a process that has collected the tests once runs them again and again")
+        return done
+
+    def _record(self, done: PytestRun, why_options_added: str) -> None:
         self.runs.append(done)
         if self.open_steps:
-            self.open_steps[-1].tool_call(done, "the plugin reports, and nothing is written into the project")
-        return done
+            self.open_steps[-1].tool_call(done, why_options_added)
 
     def _tick(self, done: int, collected: int) -> None:
         self.say("pytest", "tests", done, collected or None)
@@ -121,6 +138,11 @@ class Bench:
             self.warnings.append(f"{left.file} was not put back: {left.reason}; its former content is in {left.copy}.")
         self.conflicts.extend(left.file for left in done.conflicts)
         self.is_settled = True
+
+    @property
+    def last_suite(self) -> PytestRun:
+        """The last run of the whole suite; the last run of any kind before there was one."""
+        return next((run for run in reversed(self.runs) if not run.proposed), self.runs[-1])
 
     @property
     def changed(self) -> dict[str, bytes]:
