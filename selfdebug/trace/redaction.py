@@ -13,11 +13,12 @@ MAX_REMEMBERED, MAX_KNOWN = 300, 4000
 """Short texts come again and again (guards, places, field names): so many of such a length are remembered."""
 
 _NAMES = (
-    r"pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?|authorization"
+    r"passw(?:or)?d|passphrase|secret|token|api_?key|access_?key|private_?key|client_?secret|credentials?|authorization"
     r"|cookie|session_?id|csrf"
 )
 _SECRET_NAME = re.compile(
-    rf"(?:^|[_\-.\W]|(?<=[a-z])(?=[A-Z]))(?:{_NAMES})s?(?:$|[_\-.\W]|(?<=[a-z])(?=[A-Z]))", re.IGNORECASE
+    rf"(?:^|[_\-.\W]|(?-i:(?<=[a-z])(?=[A-Z])))(?:{_NAMES}|pass|pwd)s?(?:$|[_\-.\W]|(?-i:(?<=[a-z])(?=[A-Z])))",
+    re.IGNORECASE,
 )
 _NAMED_LITERAL = re.compile(
     rf"""(?P<head>\b[\w\-]*(?:{_NAMES})[\w\-]*["']?\s*(?:=|:)\s*[bru]{{0,2}})(?P<quote>["'])(?:\\.|(?!(?P=quote)).)+(?P=quote)""",
@@ -39,11 +40,53 @@ _SHAPES = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _URL_PASSWORD = re.compile(r"(?P<head>\b[a-z][a-z0-9+.\-]*://[^\s/:@]*:)[^\s/@]+(?=@)", re.IGNORECASE)
-_HINT = re.compile(
-    rf"{_NAMES}|://|private key|eyJ|[spr]k[-_]|gh._|github_pat|glpat|npm_|pypi-|A[KS]IA|AIza|xox|hf_|bearer|basic",
-    re.IGNORECASE,
+_HINTS = (
+    *(
+        "passw",
+        "passphrase",
+        "secret",
+        "token",
+        "apikey",
+        "api_key",
+        "access_key",
+        "accesskey",
+        "private",
+        "credential",
+    ),
+    *(
+        "authorization",
+        "cookie",
+        "session",
+        "csrf",
+        "://",
+        "eyj",
+        "sk-",
+        "sk_",
+        "pk-",
+        "pk_",
+        "rk-",
+        "rk_",
+        "ghp_",
+        "gho_",
+    ),
+    *(
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "github_pat",
+        "glpat",
+        "npm_",
+        "pypi-",
+        "akia",
+        "asia",
+        "aiza",
+        "xox",
+        "hf_",
+        "bearer",
+        "basic",
+    ),
 )
-"""A cheap first look: text without any of these holds nothing that the patterns could find."""
+"""A cheap first look, in lower case: text without any of these holds nothing that the patterns could find."""
 
 
 class Seen(str):
@@ -77,7 +120,8 @@ class Redactor:
         return known
 
     def _replaced(self, text: str) -> str:
-        if _HINT.search(text):
+        low = text.lower()
+        if any(hint in low for hint in _HINTS):
             text = _SHAPES.sub(REDACTED, text)
             text = _URL_PASSWORD.sub(rf"\g<head>{REDACTED}", text)
             text = _NAMED_LITERAL.sub(rf"\g<head>\g<quote>{REDACTED}\g<quote>", text)

@@ -72,6 +72,10 @@ def test_values_under_a_telling_name_are_replaced_whatever_they_look_like() -> N
             "auth_token": {"type": "NoneType", "is_none": True, "repr": "None"},
             "tokens_used": 17,
             "keyboard": "x",
+            "secretary": "x",
+            "dbPassword": "x",
+            "passed": "x",
+            "pwd": "x",
         }
     )
     assert (clean["password"], clean["apiKey"], clean["session_id"], clean["secret"]) == (
@@ -82,7 +86,8 @@ def test_values_under_a_telling_name_are_replaced_whatever_they_look_like() -> N
     )
     assert clean["user"]["token"] == {"type": "str", "is_none": False, "repr": REDACTED, "redacted": True}
     assert clean["auth_token"]["repr"] == "None"
-    assert clean["keyboard"] == "x"
+    assert (clean["keyboard"], clean["secretary"], clean["passed"]) == ("x", "x", "x")
+    assert (clean["dbPassword"], clean["pwd"]) == (REDACTED, REDACTED)
 
 
 def test_the_users_own_names_and_patterns_are_added() -> None:
