@@ -295,3 +295,20 @@ def test_a_caller_that_passes_nothing_is_no_site() -> None:
     found = locate_call(Frame("f.py", 2, "f", "f.py"), source)
     assert isinstance(found, Unlocated)
     assert "passes no argument" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "code"),
+    [
+        ("if x.y:  # why\n    pass\nelse:\n    pass\n", 1, "if x.y:  # why"),
+        ("for a in (\n    x.y\n):\n    pass\n", 2, "for a in (\n    x.y\n):"),
+        ("if x.y: pass\n", 1, "if x.y: pass"),
+        ("a = [\n    x.y,\n]\n", 2, "a = [\n    x.y,\n]"),
+        ("@x.y\ndef f():\n    pass\n", 1, "@x.y\ndef f():"),
+    ],
+)
+def test_of_a_compound_statement_only_the_header_is_shown(text: str, line: int, code: str) -> None:
+    record = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 'y'")
+    found = locate(Frame("f.py", line, None, "f.py"), record, Source.parse(text.encode()))
+    assert isinstance(found, FaultLocation)
+    assert found.statement_code == code

@@ -45,7 +45,7 @@ def locate(frame: Frame, exception: ExceptionRecord, source: Source) -> FaultLoc
         if _is_deliberate(statement, source, frame, exception):
             kind, receivers = FaultKind.DELIBERATE_RAISE, ()
         span = source.extent(statement)
-        code = text_at(source.lines, span)
+        code = _own_code(source, statement)
         location = FaultLocation(frame.file, frame.line, frame.function, kind, span, code, receivers)
         if kind is FaultKind.DELIBERATE_RAISE or (receivers and not is_generic):
             return location
@@ -116,6 +116,15 @@ def _last_own_line(node: ast.stmt) -> int:
         return last
     first = _first_line(body[0])
     return first if first == node.lineno else max(node.lineno, first - 1)
+
+
+def _own_code(source: Source, statement: ast.stmt) -> str:
+    """The statement's text without the statements in it."""
+    span = source.extent(statement)
+    last = _last_own_line(statement)
+    if last >= span.end_line:
+        return text_at(source.lines, span)
+    return text_at(source.lines, Span(span.start_line, span.start_column, last + 1, 0)).rstrip()
 
 
 def _holds(source: Source, node: ast.stmt, span: Span | None) -> bool:
