@@ -224,7 +224,7 @@ class TracedFrame:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the project's code did up to the first failure. `gap` says why it could not be traced, if so."""
+    """What the project's code did up to a failure of `node_id`. `gap` says why it could not be traced, if so."""
 
     node_id: str | None
     frames: tuple[TracedFrame, ...]
@@ -259,7 +259,12 @@ class PytestRun:
     output: str = ""
     is_output_cut: bool = False
     running: str | None = None
-    trace: Trace | None = None
+    traces: tuple[Trace, ...] = ()
+
+    def trace_of(self, node_id: str | None) -> Trace | None:
+        """What led to the first failing phase of a test (of a file that cannot be collected: all there is)."""
+        named = (trace for trace in self.traces if trace.node_id == node_id)
+        return next(named, None) or next((trace for trace in self.traces if trace.node_id is None), None)
 
     @property
     def passed(self) -> frozenset[str]:

@@ -56,7 +56,7 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
     which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
     number of tests done and the number collected. `env` is the environment to start from, this process's by default.
-    With `trace`, the project's own code is traced up to the first failure, and the run has a `trace`.
+    With `trace`, the project's own code is traced, and the run has a trace of what led to each failure.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
     PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options. With
@@ -105,7 +105,7 @@ def _run(run_id: str, node_ids: tuple[str, ...], command: tuple[str, ...], ended
         output=ended.output,
         is_output_cut=ended.is_output_cut,
         running=found.running,
-        trace=found.trace,
+        traces=tuple(found.traces),
     )
 
 

@@ -1,19 +1,27 @@
-"""The bytecode of installed modules, which all pytest processes started by this one share.
+"""The bytecode of installed modules, which all pytest processes share, from one run of ours to the next.
 
 A project's own bytecode is never shared: a file edited twice within a second, to the same size, would run the bytecode
-of the first edit. But compiling pytest and the libraries anew in each process would take longer than most tests.
+of the first edit. But compiling pytest and the libraries anew would take longer than most tests. It is kept in the
+user's cache folder, by the interpreter and the time at which each library folder was last changed. Python itself puts
+each file there in one step, so any number of processes may do so at once.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
+import stat
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from selfdebug.pytest_process.folders import new_folder, remove_tree
 from selfdebug.pytest_process.interpreter import Interpreter
 from selfdebug.runtime import PLUGIN_FOLDER
+
+_UNUSED_SECONDS = 30 * 24 * 3600
 
 
 def share_bytecode(prefix: Path, interpreter: Interpreter, root: Path) -> None:
@@ -25,20 +33,70 @@ def share_bytecode(prefix: Path, interpreter: Interpreter, root: Path) -> None:
     libraries = [library for library in interpreter.libraries if not root.is_relative_to(library.resolve())]
     if not PLUGIN_FOLDER.is_relative_to(root):
         libraries.append(PLUGIN_FOLDER)
-    shared = _shared()
+    store = _store(root)
     for library in sorted(libraries, key=lambda folder: len(folder.parts)):
         link = prefix.joinpath(*library.parts[1:])
-        target = shared.joinpath(*library.parts[1:])
         if any(parent.is_symlink() for parent in (link, *link.parents)):
             continue  # a library inside another
+        inside = [each for each in libraries if each.is_relative_to(library)]
+        target = store / _key(interpreter, inside)
         target.mkdir(parents=True, exist_ok=True)
+        os.utime(target)  # the sign that it is in use
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target, target_is_directory=True)
 
 
+def _key(interpreter: Interpreter, folders: list[Path]) -> str:
+    """The name for the bytecode of some folders: another one whenever a library is installed, upgraded or removed."""
+    parts = [interpreter.version]
+    for folder in folders:
+        changed = folder.stat().st_mtime_ns if folder.is_dir() else 0
+        parts.append(f"{folder}\0{changed}")
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _store(root: Path) -> Path:
+    """The user's cache folder, or one of this process where there is none that can be used, or only in the project."""
+    place = _user_cache()
+    if place is None or place.resolve().is_relative_to(root) or not _is_private(place):
+        return _temporary()
+    _forget_unused(place)
+    return place
+
+
+def _user_cache() -> Path | None:
+    """By the XDG base directory specification: a relative path in the variable does not count."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(named).is_absolute():
+        return Path(named, "selfdebug", "bytecode")
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser raises where there is no home
+    return home / ".cache" / "selfdebug" / "bytecode" if home.is_absolute() else None
+
+
+def _is_private(place: Path) -> bool:
+    """Make the folder; tell whether it is there and nobody else can put code into it that we would run."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=stat.S_IRWXU)
+        status = place.stat()
+    except OSError:
+        return False
+    is_ours = status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return is_ours and os.access(place, os.W_OK)
+
+
 @cache
-def _shared() -> Path:
-    """The folder of this process; each library has its own place in it, by its path."""
+def _forget_unused(place: Path) -> None:
+    """Once a process: remove what no run has used for a month."""
+    limit = time.time() - _UNUSED_SECONDS
+    for folder in place.iterdir():
+        with suppress(FileNotFoundError):  # another process does the same
+            if folder.is_dir() and not folder.is_symlink() and folder.stat().st_mtime < limit:
+                remove_tree(folder)
+
+
+@cache
+def _temporary() -> Path:
+    """A folder of this process, removed at its end."""
     folder = new_folder("selfdebug-bytecode-")
     owner = os.getpid()
     atexit.register(lambda: remove_tree(folder) if os.getpid() == owner else None)

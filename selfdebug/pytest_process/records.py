@@ -37,7 +37,7 @@ class Recorded:
     catches: list[ProbeCatch] = field(default_factory=list)
     served: set[str] = field(default_factory=set)
     loaded_before: set[str] = field(default_factory=set)
-    trace: Trace | None = None
+    traces: list[Trace] = field(default_factory=list)
 
 
 def read_records(base: Path, project: ProjectFiles) -> Recorded:
@@ -157,10 +157,7 @@ class _Reader:
 
     def _take_traced(self, line: dict[str, Any]) -> None:
         node_id = None if line["node"] is None else self._node(line["node"])
-        trace = self._trace.finished(node_id, str(line["gap"]), bool(line["cut"]))
-        # Of several processes, the one in which a test failed.
-        if self._found.trace is None or (self._found.trace.node_id is None and node_id is not None):
-            self._found.trace = trace
+        self._found.traces.append(self._trace.finished(node_id, str(line["gap"]), bool(line["cut"])))
 
     def _take_served(self, line: dict[str, Any]) -> None:
         file = self._project.file(str(line["path"]))

@@ -26,6 +26,7 @@ class _Call:
     code: _Code
     event: list[Any]
     steps: list[TracedStep] = field(default_factory=list)
+    frame: TracedFrame | None = None
 
 
 class TraceReader:
@@ -54,14 +55,16 @@ class TraceReader:
                         call.steps.append(_step(event))
 
     def finished(self, node_id: str | None, gap: str, is_cut: bool) -> Trace:
-        """The trace of what was taken."""
+        """The trace of all that was taken so far."""
         return Trace(node_id, tuple(_frame(call) for call in self._calls.values()), gap, is_cut)
 
 
 def _frame(call: _Call) -> TracedFrame:
+    if call.frame is not None and len(call.frame.steps) == len(call.steps):
+        return call.frame  # of an earlier trace
     _, started, number, _, caller, caller_line, way, arguments, thread = call.event
     code = call.code
-    return TracedFrame(
+    call.frame = TracedFrame(
         number=number,
         file=code.file,
         function=code.function,
@@ -75,6 +78,7 @@ def _frame(call: _Call) -> TracedFrame:
         thread=thread,
         steps=tuple(call.steps),
     )
+    return call.frame
 
 
 def _step(event: list[Any]) -> TracedStep:

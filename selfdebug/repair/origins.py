@@ -32,12 +32,13 @@ def traced_origin(bench: Bench, location: FaultLocation, node_id: str | None, pr
             return seen[-1]
 
         try:
-            chain = origin(location, bench.source, run)
+            chain = origin(location, node_id, bench.source, run)
         except SelfdebugError as error:
             step.describe(f"Where the value came from was not traced: {error}")
             return ()
         except _MISREAD as error:
             bench.warnings.append(f"Where the value came from could not be read ({type(error).__name__}: {error}).")
             return ()
-        record.origin(step, chain, [seen[-1].trace.gap] if seen and seen[-1].trace and seen[-1].trace.gap else ())
+        trace = seen[-1].trace_of(node_id) if seen else None
+        record.origin(step, chain, (trace.gap,) if trace is not None and trace.gap else ())
     return chain

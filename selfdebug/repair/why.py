@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
-from selfdebug.model import Failure, OriginChain, Trace
+from selfdebug.model import Failure, OriginChain, PytestRun, Trace
 from selfdebug.repair import open_bench
 from selfdebug.repair.bench import Bench, Events
 from selfdebug.repair.ingest import Ended, ingest
@@ -15,7 +15,7 @@ from selfdebug.stages.locate import Unlocated, locate
 from selfdebug.stages.origin import chain_at, chain_of_fault
 
 MAX_TRACED = 20
-"""Failures that are traced, one run each."""
+"""Failing tests that are traced, in one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,21 @@ def why(settings: Settings, log: bytes | None, question: Question, events: Event
             found = ingest(bench, log)
         if isinstance(found, Ended) and not found.failures:
             return Answer((), found.sentence, tuple(bench.warnings))
-        failures = [failure for failure in found.failures if failure.node_id is not None]
-        chains = tuple(_chains(bench, failures[:MAX_TRACED], question))
-        if len(failures) > MAX_TRACED and question.file is None:
-            bench.warnings.append(f"Only the first {MAX_TRACED} of {len(failures)} failures were traced.")
+        failures = {failure.node_id: failure for failure in reversed(found.failures) if failure.node_id is not None}
+        asked = list(reversed(failures.values()))
+        with bench.step("origin", "tracing the failing tests"):
+            run = bench.run(tuple(failure.node_id or "" for failure in asked[:MAX_TRACED]), trace=True)
+        chains = tuple(_chains(bench, asked[:MAX_TRACED], run, question))
+        if len(asked) > MAX_TRACED and question.file is None:
+            bench.warnings.append(f"Only the first {MAX_TRACED} of {len(asked)} failing tests were traced.")
         sentence = "" if any(chain.links for chain in chains) else "No value could be followed."
         return Answer(chains, sentence, tuple(bench.warnings))
 
 
-def _chains(bench: Bench, failures: list[Failure], question: Question) -> Iterator[OriginChain]:
+def _chains(bench: Bench, failures: list[Failure], run: PytestRun, question: Question) -> Iterator[OriginChain]:
     missed: OriginChain | None = None
     for failure in failures:
-        chain = _answered(bench, failure, question)
+        chain = _answered(bench, failure, run.trace_of(failure.node_id), question)
         if question.file is None or chain.links:
             yield chain
         if question.file is None:
@@ -69,10 +72,7 @@ def _chains(bench: Bench, failures: list[Failure], question: Question) -> Iterat
         yield missed
 
 
-def _answered(bench: Bench, failure: Failure, question: Question) -> OriginChain:
-    with bench.step("origin", f"tracing {failure.node_id}"):
-        run = bench.run((failure.node_id or "",), trace=True)
-    trace = run.trace
+def _answered(bench: Bench, failure: Failure, trace: Trace | None, question: Question) -> OriginChain:
     if trace is None or trace.gap:
         reason = trace.gap if trace is not None else "the test did not get that far"
         return OriginChain(failure.node_id, question.expression or "", (), f"The run was not traced: {reason}.")

@@ -19,19 +19,17 @@ from selfdebug.stages.origin.start import chain_at, chain_of_fault
 __all__ = ["Runner", "Sources", "chain_at", "chain_of_fault", "origin"]
 
 Runner = Callable[[], PytestRun]
-"""Runs the one failing test with tracing."""
+"""Runs the failing test with tracing."""
 
 Sources = Callable[[str], Source | str]
 """The parsed file of that name as the run sees it, or one sentence that says why there is none."""
 
 
-def origin(location: FaultLocation, sources: Sources, run: Runner) -> tuple[Link, ...]:
-    """The chain of the faulty value of `location`, from its receiver back to its birth.
+def origin(location: FaultLocation, node_id: str, sources: Sources, run: Runner) -> tuple[Link, ...]:
+    """The chain of the faulty value of `location` in the test `node_id`, from its receiver back to its birth.
 
     Empty when the failure is not about a value, or when the traced run did not fail at this place; whatever `run`
     raises is raised.
     """
-    seen = run()
-    if seen.trace is None or seen.trace.gap:
-        return ()
-    return chain_of_fault(location, seen.trace, sources)
+    trace = run().trace_of(node_id)
+    return () if trace is None or trace.gap else chain_of_fault(location, trace, sources)

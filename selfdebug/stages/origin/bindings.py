@@ -98,8 +98,7 @@ def _looped(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
     link = evidence.link(quest, "for-target", sentence, spot=spot, node=clause.target, clause=clause, observed=observed)
     # A generator yields when the loop asks for the next value, any other iterable was made before the first turn.
     asked = quest.at(clause.iter, spot, (Element(turn), *way, *quest.path))
-    yields = [made for made in evidence.history.made_during(spot) if made[1].kind == "yield"]
-    if yields or turn == 0:
+    if turn == 0 or evidence.history.made_during(spot):
         return Found((link,), asked)
     first = _first_turn(evidence, spot, clause)
     return Found((link,), quest.at(clause.iter, first, asked.path))
@@ -167,7 +166,7 @@ def _matched(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
     path = _pattern_way(clause.pattern, target)
     subject = evidence.text(match.subject, spot)
     sentence = f"{name} is bound by the pattern of this case to a part of {subject}."
-    link = evidence.link(quest, "pattern", sentence, spot=spot, clause=clause, observed=observed)
+    link = evidence.link(quest, "pattern", sentence, spot=spot, node=target, clause=clause, observed=observed)
     if path is None:
         return Found((link,))
     before = next(

@@ -157,6 +157,13 @@ class History:
                 return found
         return None
 
+    def before(self, expression: ast.AST, spot: Spot) -> TracedValue | None:
+        """What an expression held when the clause of `spot` began."""
+        key = key_of(expression)
+        first, last = self.group(spot)
+        found = (dict(spot.frame.steps[index].reads).get(key or "") for index in range(first, last + 1))
+        return next((value for value in found if value is not None), None)
+
     def stored(self, key: str, spot: Spot) -> TracedValue | None:
         """What a name or a target held after the clause of `spot` was executed."""
         first, last = self.group(spot)

@@ -111,7 +111,7 @@ def _lookup(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -> Foun
 def _held(evidence: Evidence, quest: Quest, owner: ast.expr, index: ast.expr) -> str | None:
     """`held` or `missing`, as the trace saw the container before the call; None where it could not see it."""
     item = ast.Subscript(value=owner, slice=index, ctx=ast.Load())
-    seen = evidence.history.value(item, quest.spot) if key_of(item) else None
+    seen = evidence.history.before(item, quest.spot) if key_of(item) else None
     return None if seen is None else "missing" if seen.is_missing else "held"
 
 

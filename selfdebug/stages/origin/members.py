@@ -19,11 +19,6 @@ def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
     """Where the attribute of an object comes from."""
     node = quest.expression
     assert isinstance(node, ast.Attribute)
-    owner = evidence.value(node.value, quest.spot)
-    if owner is None:
-        return Found((), quest.at(node.value, path=(Member(node.attr), *quest.path)))
-    if owner.type == "module":
-        return _of_module(evidence, quest, node)
     for made in reversed(evidence.history.made_during(quest.spot)):
         is_getter = made[0].function in (node.attr, "__getattr__", "__getattribute__", "__get__")
         if is_getter and made[1].kind == "return" and evidence.agrees(quest, made[1].value):
@@ -31,6 +26,11 @@ def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
             link = evidence.link(quest, "property", sentence)
             found = from_step(evidence, quest, made, made[0].function)
             return Found((link, *found.links), found.next)
+    owner = evidence.value(node.value, quest.spot)
+    if owner is None:
+        return Found((), quest.at(node.value, path=(Member(node.attr), *quest.path)))
+    if owner.type == "module":
+        return _of_module(evidence, quest, node)
     return attribute_of(evidence, quest, owner, node.attr)
 
 
@@ -46,18 +46,19 @@ def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had given {text} another value")
         found = follow_binding(evidence, quest, text, store.spot, store.clause, target, bool(agreed))
-        return _attribute_links(found)
+        return _with_kind(found, "attribute")
     patched = pytest_values.replaced_name(evidence, quest, name)
     if patched is not None:
         return patched
     return _of_class(evidence, quest, owner, name)
 
 
-def _attribute_links(found: Found) -> Found:
+def _with_kind(found: Found, kind: str) -> Found:
+    """The same with a first link that says what kind of target was assigned to."""
     first, *rest = found.links
-    kind = {"assignment": "attribute", "unpacking": "attribute"}.get(first.kind, first.kind)
-    links = (replace(first, kind=kind), *rest)
-    return Found(links, found.next)
+    if first.kind not in ("assignment", "unpacking"):
+        return found
+    return Found((replace(first, kind=kind), *rest), found.next)
 
 
 def _of_module(evidence: Evidence, quest: Quest, node: ast.Attribute) -> Found:
@@ -229,10 +230,30 @@ def follow_item(evidence: Evidence, quest: Quest) -> Found:
     assert isinstance(node, ast.Subscript)
     if isinstance(node.slice, ast.Slice):
         return evidence.end(quest, "slice", f"{evidence.text(node, quest.spot)} is a part of its container.")
+    made = _by_default_factory(evidence, quest, node)
+    if made is not None:
+        return made
     key = known.key_value(evidence, quest, node.slice)
     if key is None:
         return evidence.unknown(quest, f"the index {evidence.text(node.slice, quest.spot)} was not recorded")
     return Found((), quest.at(node.value, path=(Item(key[0]), *quest.path)))
+
+
+def _by_default_factory(evidence: Evidence, quest: Quest, node: ast.Subscript) -> Found | None:
+    """The key was missing, and `__missing__`, `__getitem__` or a default factory of the project made the value."""
+    held = evidence.history.before(node, quest.spot)
+    called = {last_name(inner) for clause in evidence.history.clauses(quest.spot)
+              for inner in own_nodes(clause) if isinstance(inner, ast.Call)}  # fmt: skip
+    for made in reversed(evidence.history.made_during(quest.spot)):
+        is_implicit = made[0].function in ("__getitem__", "__missing__") or (
+            held is not None and held.is_missing and made[0].function not in called
+        )
+        if is_implicit and made[1].kind == "return" and evidence.agrees(quest, made[1].value):
+            sentence = f"{evidence.text(node, quest.spot)} is what {made[0].qualified}() made for that key."
+            link = evidence.link(quest, "item", sentence)
+            found = from_step(evidence, quest, made, made[0].function)
+            return Found((link, *found.links), found.next)
+    return None
 
 
 def stored_item(evidence: Evidence, quest: Quest) -> Found | None:
@@ -257,7 +278,7 @@ def stored_item(evidence: Evidence, quest: Quest) -> Found | None:
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had stored another value in {text}")
         found = follow_binding(evidence, inner, text, store.spot, store.clause, target, bool(agreed))
-        return Found((replace(found.links[0], kind="item"), *found.links[1:]), found.next)
+        return _with_kind(found, "item")
     return None
 
 
@@ -300,7 +321,7 @@ def descend(evidence: Evidence, quest: Quest) -> Found:
 
 
 def _may_be(evidence: Evidence, quest: Quest, expression: ast.expr) -> bool:
-    return evidence.agrees(quest, evidence.value(expression, quest.spot)) is True
+    return evidence.agrees(quest.at(expression, path=()), evidence.value(expression, quest.spot)) is True
 
 
 def _element(evidence: Evidence, quest: Quest, value: ast.expr, rest: tuple[object, ...], where: str) -> Found:

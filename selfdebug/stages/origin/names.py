@@ -13,7 +13,7 @@ from selfdebug.stages.origin.bindings import follow_binding
 from selfdebug.stages.origin.calls import argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.control import absent_assignment, deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import COMPREHENSIONS, Program, Scope, stored_names
+from selfdebug.stages.origin.program import COMPREHENSIONS, Program, Scope, last_name, stored_names
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Quest
 
 
@@ -193,6 +193,11 @@ def _parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> F
         sentence = f"{frame.function}() was called with {what} for {name}."
         link = evidence.link(quest, "parameter", sentence, spot=spot, node=argument.expression, observed=bool(observed))
         return Found((link,), quest.at(argument.expression, spot, (*argument.path, *quest.path)))
+    aliased = _of_alias(evidence, quest, spot, call)
+    if aliased is not None:
+        sentence = f"{frame.function}() was called as {evidence.text(call.func, spot)} with it, probably for {name}."
+        link = evidence.link(quest, "parameter", sentence, spot=spot, node=aliased, observed=False)
+        return Found((link,), quest.at(aliased, spot))
     default = default_of(scope, name)
     if default is None:
         return evidence.unknown(quest, f"the call at line {spot.step.line} does not show what it passed for {name}")
@@ -204,6 +209,15 @@ def _parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> F
     link = evidence.link(quest, "default", sentence, spot=own, node=default, clause=_function(scope))
     del node
     return Found((link,), None if isinstance(default, ast.Constant) else quest.at(default, own))
+
+
+def _of_alias(evidence: Evidence, quest: Quest, spot: Spot, call: ast.Call) -> ast.expr | None:
+    """The only argument that had the value, of a call by another name (a partial, say)."""
+    if last_name(call.func) == quest.spot.frame.function or quest.path:
+        return None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    fitting = [one for one in given if evidence.agrees(quest, evidence.value(one, spot))]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _function(scope: ast.AST) -> Clause | None:

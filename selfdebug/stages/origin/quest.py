@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from codemods.selfdebug.source import Clause
+from codemods.selfdebug.spans import code_point_column
 from selfdebug.model import Link, TracedValue
 from selfdebug.stages.origin.history import NONE, History, Spot, is_same
 from selfdebug.stages.origin.program import Program
@@ -125,6 +126,8 @@ class Evidence:
         elif isinstance(node, ast.stmt | ast.ExceptHandler):
             span = program.source.extent(node)
             line, column = node.lineno, span.start_column if span.start_line == node.lineno else 0
+        elif isinstance(node, ast.pattern | ast.arg | ast.alias):
+            line, column = node.lineno, code_point_column(program.source.lines[node.lineno - 1], node.col_offset)
         return Link(
             file=spot.frame.file,
             line=line,

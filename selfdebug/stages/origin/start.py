@@ -26,8 +26,8 @@ def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str
         return _of_assertion(evidence, spot)
     if not location.receivers:
         return ()
-    receiver = location.receivers[0]
-    expression = evidence.program(spot).expression_at(receiver.receiver)
+    found = (evidence.program(spot).expression_at(receiver.receiver) for receiver in location.receivers)
+    expression = next((node for node in found if node is not None and not isinstance(node, ast.Constant)), None)
     if expression is None:
         return ()
     if location.kind is FaultKind.UNBOUND_LOCAL:

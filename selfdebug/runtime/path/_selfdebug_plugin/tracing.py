@@ -59,7 +59,8 @@ class Trail:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._codes: dict[CodeType, _Code | None] = {}
+        # By identity: code objects of two files with the same text are equal.
+        self._codes: dict[int, tuple[CodeType, _Code | None]] = {}
         self._files: dict[str, Lines] = {}
         self._running: dict[int, _Running] = {}
         self._numbers = itertools.count(1)
@@ -73,10 +74,11 @@ class Trail:
 
     def code(self, code: CodeType, module_globals: dict[str, Any]) -> _Code | None:
         """What is known of a code object; None for one that does not belong to the project."""
-        if code not in self._codes:
+        known = self._codes.get(id(code))
+        if known is None:
             with self._lock:
-                self._codes[code] = self._new_code(code, module_globals)
-        return self._codes[code]
+                known = self._codes[id(code)] = code, self._new_code(code, module_globals)
+        return known[1]
 
     def _new_code(self, code: CodeType, module_globals: dict[str, Any]) -> _Code | None:
         path = code.co_filename
@@ -131,7 +133,7 @@ class Trail:
 
     def left(self, frame: FrameType, running: _Running, kind: str, value: object = None) -> None:
         """The frame returns (`r`), yields (`y`) or is unwound by an exception (`u`)."""
-        if running.line is not None:
+        if running.line is not None and kind != "y":  # what a yield gives is stored after it
             self._finish(frame, running)
         event: Event = [
             kind,
@@ -334,13 +336,13 @@ def _is_at_yield(frame: FrameType) -> bool:
 
 
 class Tracer:
-    """A pytest plugin: traces from now on, and writes what led to the first failure."""
+    """A pytest plugin: traces from now on, and writes what was new at each failure."""
 
     def __init__(self, journal: Journal, root: str) -> None:
         self._journal = journal
         self._trail = Trail(Project(root))
         self._hook = _Monitoring(self._trail) if hasattr(sys, "monitoring") else _TraceFunction(self._trail)
-        self._is_written = False
+        self._pid = os.getpid()
         self._gap = ""
 
     def start(self) -> None:
@@ -349,27 +351,24 @@ class Tracer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
-        """The first failing phase ends the trace."""
+        """A failing phase ends the part of the trace that explains it."""
         yield
-        if call.excinfo is not None and not call.excinfo.errisinstance(_not_failures()):
+        if call.excinfo is not None and not isinstance(
+            call.excinfo.value, (pytest.skip.Exception, pytest.exit.Exception)
+        ):
             self._write(str(item.nodeid))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """A file that could not be collected fails without a test."""
+        self._hook.stop()
         self._write(None)
 
     def _write(self, node_id: str | None) -> None:
-        self._hook.stop()
-        if self._is_written:
+        if os.getpid() != self._pid:
             return
-        self._is_written = True
         is_cut = self._trail.is_cut()
         events = self._trail.drain()
         for start in range(0, len(events), CHUNK):
             self._journal.append("trace", events=events[start : start + CHUNK])
         self._journal.append("traced", node=node_id, gap=self._gap, cut=is_cut)
-
-
-def _not_failures() -> Any:
-    return (pytest.skip.Exception, pytest.exit.Exception)
