@@ -928,7 +928,7 @@ case(
         asyncio.run(work())
     """,
     "app:8 assignment",
-    "app:7 assignment",
+    "app:8 task?",
     "app:4 explicit-none",
 )
 case(

@@ -249,23 +249,45 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
 
 
 def argument_for(
-    evidence: Evidence, scope: ast.AST, frame: TracedFrame, call: ast.Call, name: str, spot: Spot
+    evidence: Evidence, scope: ast.AST, frame: TracedFrame, call: ast.Call, name: str, spot: Spot, path: Path = ()
 ) -> Argument | None:
-    """What a call passes for a parameter; None when it leaves the parameter to its default or is not certain."""
+    """What a call passes for a parameter; None when it leaves the parameter to its default or is not certain.
+
+    The argument's way takes the place of `path` for a part of `*args` or `**kwargs`, and comes before it otherwise.
+    """
     assert isinstance(scope, FUNCTIONS)
     for keyword in call.keywords:
         if keyword.arg == name:
-            return Argument(keyword.value)
+            return Argument(keyword.value, path)
     given = scope.args
     positional = [one.arg for one in (*given.posonlyargs, *given.args)]
+    collected = _collected(given, len(positional), name, path)
+    if collected is not None:
+        position, key = collected
+        found = next((Argument(each.value) for each in call.keywords if each.arg == key), None) if key else None
+        if position is not None:
+            found = _at_position(call, position - _bound(evidence, scope, frame, call, spot))
+        return Argument(found.expression, (*found.path, *path[1:])) if found is not None else None
     if name in positional:
         position = positional.index(name) - _bound(evidence, scope, frame, call, spot)
         found = _at_position(call, position)
         if found is not None:
-            return found
+            return Argument(found.expression, (*found.path, *path))
     for keyword in call.keywords:
         if keyword.arg is None:  # **options
-            return Argument(keyword.value, (Item(name),))
+            return Argument(keyword.value, (Item(name), *path))
+    return None
+
+
+def _collected(given: ast.arguments, count: int, name: str, path: Path) -> tuple[int | None, str | None] | None:
+    """The position or the keyword of what is looked for in `*args` or `**kwargs`; None for every other parameter."""
+    if not path or not isinstance(path[0], Item):
+        return None
+    key = path[0].key
+    if given.vararg is not None and given.vararg.arg == name and isinstance(key, int) and key >= 0:
+        return count + key, None
+    if given.kwarg is not None and given.kwarg.arg == name and isinstance(key, str):
+        return None, key
     return None
 
 

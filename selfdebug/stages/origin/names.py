@@ -187,12 +187,12 @@ def _parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> F
     call = call_of(evidence, frame, spot)
     if call is None:
         return _without_call(evidence, quest, spot, scope, name)
-    argument = argument_for(evidence, scope, frame, call, name, spot)
-    if argument is not None and _is_passed(evidence, quest, spot, argument.path):
-        what = evidence.with_path(evidence.text(argument.expression, spot), (*argument.path, *quest.path))
+    argument = argument_for(evidence, scope, frame, call, name, spot, quest.path)
+    if argument is not None:
+        what = evidence.with_path(evidence.text(argument.expression, spot), argument.path)
         sentence = f"{frame.function}() was called with {what} for {name}."
         link = evidence.link(quest, "parameter", sentence, spot=spot, node=argument.expression, observed=bool(observed))
-        return Found((link,), quest.at(argument.expression, spot, (*argument.path, *quest.path)))
+        return Found((link,), quest.at(argument.expression, spot, argument.path))
     aliased = _of_alias(evidence, quest, spot, call)
     if aliased is not None:
         sentence = f"{frame.function}() was called as {evidence.text(call.func, spot)} with it, probably for {name}."
@@ -227,12 +227,6 @@ def _function(scope: ast.AST) -> Clause | None:
 def _is_called_by_pytest(frame: TracedFrame, scope: ast.AST) -> bool:
     """Whether the call went through pytest: a test or fixture that a project frame (a hook, a plugin) is above of."""
     return frame.way > 8 and isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)
-
-
-def _is_passed(evidence: Evidence, quest: Quest, spot: Spot, path: tuple[Item | Element | object, ...]) -> bool:
-    """Whether `**options` or `*rest` can hold the argument; where nothing was recorded, it is assumed to."""
-    del evidence, quest, spot
-    return all(not isinstance(selector, Item) or selector.key is not None for selector in path)
 
 
 def _without_call(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, name: str) -> Found:

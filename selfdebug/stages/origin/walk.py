@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from selfdebug.model import Link
-from selfdebug.stages.origin.calls import follow_call
+from selfdebug.stages.origin.calls import follow_call, from_step
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.members import descend, follow_attribute, follow_item, follow_member, stored_item
@@ -53,8 +53,10 @@ def _turn(evidence: Evidence, quest: Quest) -> Found:
             return follow_attribute(evidence, quest)
         case ast.Subscript():
             return follow_item(evidence, quest)
-        case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
+        case ast.NamedExpr(value=value) | ast.Starred(value=value):
             return Found((), quest.at(value))
+        case ast.Await(value=value):
+            return _awaited(evidence, quest, value)
         case ast.IfExp() as choice:
             return _chosen(evidence, quest, choice)
         case ast.BoolOp() as operation:
@@ -76,6 +78,25 @@ def _made(evidence: Evidence, quest: Quest) -> Found:
     if isinstance(node, ast.Yield | ast.YieldFrom):
         return _sent(evidence, quest)
     return evidence.end(quest, "computed", f"{text} was computed here.")
+
+
+def _awaited(evidence: Evidence, quest: Quest, value: ast.expr) -> Found:
+    """What `await` gave: of a coroutine that is called here its return, of a task that of the coroutine it was given."""
+    if not isinstance(value, ast.Name | ast.Attribute):
+        return Found((), quest.at(value))
+    history = evidence.history
+    for frame in reversed(history.trace.frames):
+        scope = history.scope(frame)
+        last = frame.steps[-1] if frame.steps else None
+        if last is None or last.kind != "return" or not isinstance(scope, ast.AsyncFunctionDef):
+            continue
+        low, high = history.extent(quest.spot)
+        if low < last.sequence < high and evidence.agrees(quest, last.value):
+            sentence = f"{evidence.text(value, quest.spot)} ran {frame.function}(), whose result await gave."
+            link = evidence.link(quest, "task", sentence, observed=False)
+            found = from_step(evidence, quest, (frame, last), frame.function)
+            return Found((link, *found.links), found.next)
+    return evidence.unknown(quest, "what was awaited had ended before, or is outside the project")
 
 
 def _chosen(evidence: Evidence, quest: Quest, choice: ast.IfExp) -> Found:

@@ -8,6 +8,7 @@ written when the test has failed; the program's objects are neither kept alive n
 from __future__ import annotations
 
 import itertools
+import opcode
 import os
 import sys
 import threading
@@ -29,6 +30,7 @@ MAX_IMPORTED = 20_000  # of modules and class bodies, which run once
 MAX_WAY = 60  # frames outside the project between a function and its caller in it
 CHUNK = 2_000
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
+_OPERATIONS = opcode.opname
 _TOOL_IDS = (3, 4, 2, 5, 1, 0)
 
 
@@ -277,7 +279,6 @@ class _TraceFunction:
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
         self._is_on = False
-        self._unwinding: dict[int, bool] = {}
 
     def start(self) -> str:
         """Begin; the answer names who is in the way, if anybody."""
@@ -312,27 +313,26 @@ class _TraceFunction:
         if running is None or not self._is_on:
             return None
         if event == "line":
-            self._unwinding.pop(running.number, None)
             self._trail.reached(frame, running, frame.f_lineno)
         elif event == "exception":
-            self._unwinding[running.number] = True
+            # Awaiting and iterating end with exceptions of these classes, which the program does not see.
             if argument[0] not in (StopIteration, GeneratorExit, StopAsyncIteration):
                 self._trail.raised(frame, running, argument[0])
         elif event == "return":
-            # An exception that was not followed by a line has left the frame.
-            is_unwound = self._unwinding.pop(running.number, False) and argument is None
-            is_waiting = not is_unwound and bool(frame.f_code.co_flags & _GENERATOR) and _is_at_yield(frame)
-            self._trail.left(frame, running, "u" if is_unwound else "y" if is_waiting else "r", argument)
+            self._trail.left(frame, running, _way_out(frame), argument)
         return self._on_event
 
 
-def _is_at_yield(frame: FrameType) -> bool:
-    import opcode
-
-    code = frame.f_code.co_code
-    at = frame.f_lasti
-    names = ("YIELD_VALUE", "YIELD_FROM", "SEND")
-    return 0 <= at < len(code) and opcode.opname[code[at]] in names
+def _way_out(frame: FrameType) -> str:
+    """How a frame is left: `r` by a return, `y` by a yield, `u` by an exception, as its last instruction says."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    names = [_OPERATIONS[code[place]] for place in (at, at + 2) if 0 <= place < len(code)]
+    if names and names[0] in ("RETURN_VALUE", "RETURN_CONST", "RETURN_GENERATOR"):
+        return "r"
+    if names and names[0] in ("YIELD_VALUE", "YIELD_FROM", "SEND"):
+        return "y"
+    # Before Python 3.11 a frame that waits stands just before its YIELD_FROM.
+    return "y" if names[1:] == ["YIELD_FROM"] and frame.f_code.co_flags & _GENERATOR else "u"
 
 
 class Tracer:
