@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from selfdebug.stages.propose import (
     Evidence,
     LocatedSite,
     apply_candidate,
+    birth_sites,
     propose,
     read_expectations,
     test_frame,
@@ -153,16 +155,30 @@ def untested(bench: Bench, group: Group, diagnosis: Diagnosis) -> Patch | None:
     return next((edit for edit in edits if isinstance(edit, Patch)), None)
 
 
-def progress(attempts: Sequence[Trial], group: Group) -> Trial | None:
-    """The first trial that moved the crash elsewhere in the project, so that a second guard may finish the work."""
-    for trial in attempts:
-        new = trial.next_failure
-        if trial.verdict is not Verdict.INEFFECTIVE or new is None or new.deepest_source is None:
-            continue
-        is_crash = new.deepest is new.deepest_source and new.exception.short_type != "AssertionError"
-        if is_crash and not any(is_same_crash(old, new) for old in group):
-            return trial
-    return None
+def progress(trials: Sequence[Trial], group: Group) -> Trial | None:
+    """The likeliest trial that moved the crash elsewhere in the project, so that a second guard may finish the work.
+
+    A crash about the class of the default itself is a consequence of the guard, so such trials come last.
+    """
+    moved = [trial for trial in trials if trial.next_failure is not None and _has_moved(trial.next_failure, group)]
+    return min(moved, key=_blames_default, default=None)
+
+
+def _has_moved(new: Failure, group: Group) -> bool:
+    is_crash = new.deepest is not None and new.deepest is new.deepest_source
+    is_new = not any(is_same_crash(old, new) for old in group)
+    return is_crash and is_new and new.exception.short_type != "AssertionError"
+
+
+def _blames_default(trial: Trial) -> bool:
+    default = trial.candidate.default
+    if default is None or trial.next_failure is None:
+        return False
+    try:
+        name = type(ast.literal_eval(default)).__name__
+    except (ValueError, SyntaxError):
+        return False
+    return f"'{name}'" in trial.next_failure.exception.message or f'"{name}"' in trial.next_failure.exception.message
 
 
 # ---------------------------------------------------------------- locate and observe
@@ -232,7 +248,8 @@ def _candidates(bench: Bench, group: Group, diagnosis: Diagnosis) -> Iterator[Ca
     frame = test_frame(group[0])
     text, line = (_text(bench, frame.file), frame.line or 0) if frame and frame.file else ("", 0)
     evidence = Evidence(group[0].crash.exception, diagnosis.observations, read_expectations(text, line))
-    return propose((first, *places[1:]), evidence)
+    births = birth_sites(diagnosis.origin, diagnosis.location, bench.source)
+    return propose((first, *places[1:], *births), evidence)
 
 
 def _text(bench: Bench, file: str) -> str:

@@ -6,9 +6,17 @@ import pytest
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
-from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Observation, Patch, Site, Value
+from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Link, Observation, Patch, Site, Value
 from selfdebug.stages.locate import locate, locate_call
-from selfdebug.stages.propose import Evidence, Expectations, LocatedSite, apply_candidate, propose, read_expectations
+from selfdebug.stages.propose import (
+    Evidence,
+    Expectations,
+    LocatedSite,
+    apply_candidate,
+    birth_sites,
+    propose,
+    read_expectations,
+)
 
 NONE_ATTRIBUTE = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 'name'")
 
@@ -254,3 +262,40 @@ def test_a_result_that_callers_take_apart_is_a_tuple_of_nones() -> None:
     )
     message = "unsupported operand type(s) for +=: 'NoneType' and 'int'"
     assert early_defaults(text, 2, message)[0] == "(None, None)"
+
+
+STORED = (
+    "class S:\n    def __init__(self, o=None):\n        self.o = o\n        self.p = None\n"
+    "    def make(self):\n        q = self.o\n        return dict(**q)\n"
+)
+
+
+def link(line: int, function: str, kind: str, value: str = "None", file: str = "m.py") -> Link:
+    return Link(file, line, 0, function, "...", value, kind, "observed", "...")
+
+
+def test_a_value_gets_its_default_where_it_was_handed_on() -> None:
+    place = site(STORED, 7, ExceptionRecord("TypeError", "argument after ** must be a mapping, not NoneType"))
+    chain = (
+        link(6, "make", "assignment"),
+        link(3, "__init__", "attribute"),
+        link(3, "__init__", "attribute"),
+        link(2, "__init__", "parameter"),
+        link(4, "__init__", "attribute"),
+        link(3, "__init__", "attribute", value="3"),
+        link(9, "f", "return", file="gone.py"),
+    )
+    births = list(birth_sites(chain, place.location, lambda name: place.source if name == "m.py" else "not there"))
+    assert [(birth.site, birth.location.statement_code) for birth in births] == [
+        (Site.FUNCTION, "q = self.o"),
+        (Site.ORIGIN, "self.o = o"),
+    ]
+    proposed = list(propose([births[1]], Evidence(ExceptionRecord("TypeError", "..."), (), Expectations())))
+    first = apply_candidate(proposed[0], place.source)
+    assert first.after.decode() == STORED.replace("self.o = o", "self.o = o or {}")
+    assert {candidate.guard for candidate in proposed} == {"or-default", "receiver-default", "substitute-before"}
+
+
+def test_only_a_none_has_births_that_a_default_can_end() -> None:
+    place = site("def f(d):\n    x = d\n    return x['a']\n", 3, ExceptionRecord("KeyError", "'a'"))
+    assert not list(birth_sites((link(2, "f", "assignment"),), place.location, lambda _: place.source))

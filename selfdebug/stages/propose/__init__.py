@@ -12,10 +12,20 @@ from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
 from selfdebug.model import Candidate, Patch, Receiver, Site
 from selfdebug.stages.propose import ranking
+from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
 from selfdebug.stages.propose.orders import Evidence, LocatedSite, Order, orders, seen_bad
 
-__all__ = ["Evidence", "Expectations", "LocatedSite", "apply_candidate", "propose", "read_expectations", "test_frame"]
+__all__ = [
+    "Evidence",
+    "Expectations",
+    "LocatedSite",
+    "apply_candidate",
+    "birth_sites",
+    "propose",
+    "read_expectations",
+    "test_frame",
+]
 
 
 def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candidate]:
@@ -25,7 +35,7 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
         receivers = [
             receiver
             for receiver in site.location.receivers
-            if site.site is Site.CRASH or seen_bad(site, receiver, evidence.observations)
+            if site.site is not Site.CALLER or seen_bad(site, receiver, evidence.observations)
         ]
         for index, receiver in enumerate(receivers):
             base = ranking.site_cost(site.site, depth) + ranking.receiver_cost(index)

@@ -80,7 +80,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     statement = _statement(site)
     defaults = _Defaults(site, receiver, evidence, statement)
     for guard, test in itertools.product(guards().values(), _tests(kind)):
-        if test not in guard.tests or not _may_act(guard, test, kind):
+        if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site.site):
             continue
         base = ranking.guard_cost(guard, test, receiver, statement)
         for classes in _classes(guard, test, site, receiver, evidence):
@@ -90,6 +90,13 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
                 for place, default in enumerate(defaults.of(guard, test)):
                     late = max(0, place - 1) * _FURTHER_DEFAULT
                     yield Order(guard, test, classes, default, base + default.cost + late)
+
+
+def _is_for(guard: Guard, site: Site) -> bool:
+    """On the way of a value, only another value in its place helps: nothing there crashes that could be left out."""
+    if site in (Site.CRASH, Site.CALLER):
+        return True
+    return guard.default_role is DefaultRole.RECEIVER and guard.default_use is DefaultUse.REQUIRED
 
 
 def _tests(kind: FaultKind) -> tuple[Test, ...]:

@@ -31,13 +31,14 @@ _FAMILY = {
 _TEST = {Test.TRUTHY: 15, Test.NO_EXCEPTION: 1}
 _RECEIVER = 4
 _CALLER = 14
+_SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
 _WIDENED = -11
 _UNREAD = 4
 
 
 def site_cost(site: Site, depth: int) -> int:
     """How far a site is from the crash."""
-    return 0 if site is Site.CRASH else _CALLER * depth
+    return _SITE[site] if site in _SITE else _CALLER * depth
 
 
 def receiver_cost(index: int) -> int:
