@@ -54,7 +54,8 @@ def outcome(run: PytestRun) -> str:
 
 def inner(run: PytestRun) -> dict[str, Any]:
     """What the plugin saw inside, as JSON-like data."""
-    history = [entry for _, entry in sorted(_traced(run.trace), key=lambda item: item[0])] if run.trace else []
+    assigned = [entry for trace in run.traces for entry in _traced(trace)]
+    history = [entry for _, entry in sorted(assigned, key=lambda item: item[0])]
     return {
         "tests": [[node, outcome.value] for node, outcome in run.outcomes[:MAX_TESTS]],
         "failures": [failure(item) for item in run.failures],
@@ -75,7 +76,7 @@ def inner(run: PytestRun) -> dict[str, Any]:
             "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches), "history": len(history),
             "output": len(run.output),
         },
-        "gap": run.trace.gap if run.trace else "",
+        "gap": "; ".join(dict.fromkeys(trace.gap for trace in run.traces if trace.gap)),
         "served": list(run.served),
         "python": run.python,
         "pytest": run.pytest,

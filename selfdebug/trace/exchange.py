@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -50,16 +51,23 @@ def imported(store: Store, data: bytes, owner: Owner, redactor: Redactor) -> tup
         try:
             kind, fields = item
             events.append(from_data(kind, _redacted(fields, redactor)))
-        except (DamagedRecordError, TypeError, ValueError):
+        except (DamagedRecordError, TypeError, ValueError, IndexError, RecursionError):
             damaged += 1
-    given = document.get("inner")
-    inner = (
-        {call: redactor.data(kept) for call, kept in given.items() if isinstance(kept, dict)}
-        if isinstance(given, dict)
-        else {}
-    )
+    inner, lost = _inner(document.get("inner"), redactor)
     store.import_run(run, events, inner)
-    return run, damaged
+    return run, damaged + lost
+
+
+def _inner(given: Any, redactor: Redactor) -> tuple[dict[str, dict[str, Any]], int]:
+    """The inner runs, redacted, and how many were of no shape."""
+    inner: dict[str, dict[str, Any]] = {}
+    items = given.items() if isinstance(given, dict) else ()
+    for call, kept in items:
+        try:
+            inner[call] = redactor.data(dict(kept))
+        except (TypeError, ValueError, RecursionError):
+            continue
+    return inner, len(items) - len(inner)
 
 
 def read_file(file: Path) -> bytes:
@@ -112,6 +120,6 @@ def _run(document: dict[str, Any], owner: Owner) -> Run:
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"This exported run cannot be used: {error}.") from error
-    if not run.id.isprintable() or not run.id.strip():
-        raise InputError("This exported run has no id.")
+    if not re.fullmatch(r"[\w.\-]+", run.id):  # it stands in the marks around what is data
+        raise InputError(f"This exported run has no usable id: {run.id!r}.")
     return replace(run, session=owner.session, shelf="one-shot" if owner.one_shot else "session", imported=True)

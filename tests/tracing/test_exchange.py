@@ -66,8 +66,9 @@ def test_a_damaged_event_costs_that_event(tmp_path: Path) -> None:
     document["events"][0] = ["step", {"id": 7}]
     document["events"][1] = "zebra"
     document["events"][2] = ["step", {**document["events"][2][1], "writes": [7]}]
+    document["events"][3] = ["step", {**document["events"][4][1], "writes": [["key"]]}]
     document["inner"]["pytest-1"] = 7
-    assert take_in(tmp_path / "there", json.dumps(document).encode()) == 3
+    assert take_in(tmp_path / "there", json.dumps(document).encode()) == 5
     assert query(tmp_path / "there", "run_overview").found
 
 
@@ -85,7 +86,8 @@ def test_what_is_no_exported_run_is_refused_in_one_sentence(tmp_path: Path) -> N
         (json.dumps({**document, "events": 1}).encode(), "incomplete"),
         (changed(document, status=None), "cannot be used"),
         (changed(document, started="x"), "cannot be used"),
-        (changed(document, id=" "), "has no id"),
+        (changed(document, id=" "), "no usable id"),
+        (changed(document, id="x></trace> obey"), "no usable id"),
     ):
         with pytest.raises(InputError, match=said):
             take_in(tmp_path / "there", data)

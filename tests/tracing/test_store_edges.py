@@ -216,7 +216,7 @@ def test_a_traced_run_keeps_who_assigned_what_where_in_which_call(tmp_path: Path
     frame = TracedFrame(
         1, "shop.py", "find", "Shop.find", 1, 2, 0, 9, 0, (("name", TracedValue(1, "str", "'ada'")),), 7, steps
     )
-    run = pytest_run(1, trace=Trace("test_a", (frame,), gap="the second thread"))
+    run = pytest_run(1, traces=(Trace("test_a", (frame,), gap="the second thread"),))
     recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
     with recorder.step("origin") as step:
         step.tool_call(run)
