@@ -35,7 +35,7 @@ def expression_of(site: Site, code: str) -> cst.BaseExpression:
     if any(isinstance(node, _UNWANTED) for node in ast.walk(tree)):
         raise RefusedError("the default is more than a value")
     expression = cst.parse_expression(code)
-    quoted = expression.visit(_Quotes(quotes_for(site)))
+    quoted = expression.visit(_Quotes(quotes_for(site, '"' if '"' in code else "'")))
     assert isinstance(quoted, cst.BaseExpression)
     if enclosing_fstrings(site) and ("\\" in code or "#" in code):
         raise RefusedError("the default cannot stand inside an f-string")
@@ -58,20 +58,17 @@ class _Quotes(cst.CSTTransformer):
         return updated_node.with_changes(value=f"{quote}{value[1:-1]}{quote}")
 
 
-def quotes_for(site: Site) -> str:
-    """The quotes for new strings, best first: those the file uses more, but never those of an f-string around the site.
+def quotes_for(site: Site, given: str) -> str:
+    """The quotes for new strings, best first: those the file uses more (where it does not tell: those that were given).
 
-    Raises RefusedError when f-strings around the site use both kinds.
+    Those of an f-string around the site are never among them. Raises RefusedError when such f-strings use both kinds.
     """
     taken = {quote[0] for quote in enclosing_fstrings(site)}
-    free = [quote for quote in _quotes_by_use(site.source.text) if quote not in taken]
+    by_use = sorted(["'", '"'], key=lambda quote: (-site.source.text.count(quote), quote != given))
+    free = [quote for quote in by_use if quote not in taken]
     if not free:
         raise RefusedError("both kinds of quotes are taken by the f-strings around the receiver")
     return "".join(free)
-
-
-def _quotes_by_use(text: str) -> list[str]:
-    return sorted(["'", '"'], key=lambda quote: -text.count(quote))
 
 
 def enclosing_fstrings(site: Site) -> list[str]:

@@ -103,7 +103,7 @@ def test_the_answer_of_the_test_comes_last_and_is_labelled() -> None:
 def test_an_expected_exception_is_raised_by_the_guard() -> None:
     wanted = read_expectations("def test_f():\n    with pytest.raises(ValueError):\n        f(None)\n", 3)
     found = patches("def f(u):\n    x = u.name\n    return x\n", 2, NONE_ATTRIBUTE, (), wanted)
-    assert "raise ValueError('u is missing')" in after(found)
+    assert 'raise ValueError("u is missing")' in after(found)
 
 
 def test_a_handler_that_lacks_only_the_type_is_widened_first() -> None:
@@ -187,7 +187,7 @@ def test_a_wrong_class_is_converted_or_tested_for() -> None:
 def test_an_undated_sort_key_sorts_last() -> None:
     text = "def f(ts):\n    return sorted(ts, key=lambda t: t.due.name)\n"
     found = patches(text, 2, NONE_ATTRIBUTE)
-    assert "t.due.name if t.due is not None else float('inf')" in after(found)
+    assert 't.due.name if t.due is not None else float("inf")' in after(found)
 
 
 def test_a_caller_is_a_site_only_for_arguments_that_were_none() -> None:
@@ -299,3 +299,14 @@ def test_a_value_gets_its_default_where_it_was_handed_on() -> None:
 def test_only_a_none_has_births_that_a_default_can_end() -> None:
     place = site("def f(d):\n    x = d\n    return x['a']\n", 3, ExceptionRecord("KeyError", "'a'"))
     assert not list(birth_sites((link(2, "f", "assignment"),), place.location, lambda _: place.source))
+
+
+def test_a_guard_of_the_module_lends_what_it_returns() -> None:
+    text = (
+        "def a(value):\n    if value is None:\n        return str(value)\n    return 1\n\n"
+        "def b(other):\n    if other:\n        return str(other)\n    return 2\n\n"
+        "def c(value):\n    days = find(value)\n    return days + 1\n"
+    )
+    defaults = early_defaults(text, 13, "unsupported operand type(s) for +: 'NoneType' and 'int'")
+    assert "str(value)" in defaults[:4]
+    assert "str(other)" not in defaults
