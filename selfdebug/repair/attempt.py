@@ -28,6 +28,7 @@ from selfdebug.model import (
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import Group
 from selfdebug.repair.origins import traced_origin
+from selfdebug.repair.pins import pinned
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import Unlocated, locate, locate_call
 from selfdebug.stages.observe import Observed, observe, with_observed_first
@@ -107,7 +108,10 @@ def attempt(bench: Bench, number: int, group: Group, diagnosis: Diagnosis, budge
                 with bench.step("keep", f"keeping {patch.candidate.guard}") as step:
                     record.kept(step, patch, bench.recorder.last("try"))
                     record.unpatched(step, _node_ids(group), _without(bench, patch, group))
-                return Attempt(number, diagnosis, tuple(trials), patch)
+                with bench.step("pin", "looking at what the tests hold of the patch") as step:
+                    pins = pinned(bench, patch, group)
+                    record.pinned(step, pins)
+                return Attempt(number, diagnosis, tuple(trials), patch, pins)
     return Attempt(number, diagnosis, tuple(trials), None)
 
 
@@ -187,11 +191,12 @@ def _blames_default(trial: Trial) -> bool:
 def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiagnosed:
     leaf = failure.crash
     frames = [frame for frame in reversed(leaf.project_frames) if bench.settings.include_tests or not frame.is_test]
+    if leaf.deepest is None:
+        return NotDiagnosed(f"{leaf.exception.short_type} of {failure.node_id} has no frame inside the project.")
     if not frames:
-        where = leaf.deepest.place if leaf.deepest else None
         return NotDiagnosed(
-            f"{leaf.exception.short_type} is raised in the test itself ({where}), not in the project; tests are never "
-            "edited (--include-tests allows it)."
+            f"{leaf.exception.short_type} is raised in the test itself ({leaf.deepest.place}), not in the project; "
+            "tests are never edited (--include-tests allows it)."
         )
     source = bench.source(frames[0].file or "")
     if isinstance(source, str):

@@ -1,22 +1,25 @@
 """What a function gives back when it has nothing to give: read from its returns, those it passes on, and its use.
 
 `return self.find(x)` gives back what `find` gives back, so the constant returns of `find` are as good as its own; and
-where callers take the result apart (`index, token = self.next(i)`), nothing is a tuple of as many Nones.
+where callers take the result apart (`index, token = self.next(i)`), nothing is a tuple of as many Nones. What guards
+and handlers of the module return (`if date is None: return str(value)`) serves where its names are parameters too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from selfdebug.stages.propose.defaults import Default, is_plain, literal, own_nodes
+from selfdebug.stages.propose.names import bound_names
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-_OWN, _PASSED_ON, _TAKEN_APART = 0, 1, 1
+_OWN, _PASSED_ON, _TAKEN_APART, _AS_ELSEWHERE = 0, 1, 1, 2
+_LONGEST = 60
 
 
 def evident_results(function: Function, module: ast.Module) -> Iterator[Default]:
-    """The constant results of a function of `module`, its own first."""
+    """The results that speak for themselves in a function of `module`, its own constants first."""
     for code in _constants(function):
         yield Default(code, f"{function.name} returns {code} elsewhere", _OWN)
     for callee in _passed_on(function, module):
@@ -25,6 +28,32 @@ def evident_results(function: Function, module: ast.Module) -> Iterator[Default]
     for count in sorted(set(_parts_taken(function.name, module))):
         code = f"({', '.join(['None'] * count)}{',' if count == 1 else ''})"
         yield Default(code, f"a caller takes the result of {function.name} apart", _TAKEN_APART)
+    known = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    readable = known | bound_names(module, 0)
+    for fallback in _fallbacks(module):
+        code = ast.unparse(fallback)
+        own = {node.id for node in ast.walk(fallback) if isinstance(node, ast.Name)} & known
+        if own and len(code) <= _LONGEST and _is_readable(fallback, readable):
+            near = function.lineno <= fallback.lineno <= (function.end_lineno or function.lineno)
+            yield Default(code, f"as in line {fallback.lineno}", _OWN if near else _AS_ELSEWHERE)
+
+
+def _fallbacks(module: ast.Module) -> Iterator[ast.expr]:
+    """What guards and handlers return that is no constant."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.If | ast.ExceptHandler):
+            match node.body:
+                case [ast.Return(value=ast.expr() as value)] if not is_plain(value):
+                    yield value
+
+
+def _is_readable(expression: ast.expr, readable: Set[str]) -> bool:
+    """Whether each name of the expression is one of these, and it binds none and waits for nothing."""
+    unfit = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda, ast.comprehension)
+    nodes = list(ast.walk(expression))
+    return not any(isinstance(node, unfit) for node in nodes) and all(
+        node.id in readable for node in nodes if isinstance(node, ast.Name)
+    )
 
 
 def _constants(function: Function) -> Iterator[str]:
