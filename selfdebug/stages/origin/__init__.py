@@ -1,11 +1,11 @@
 """Where the bad value came from: the failing test runs once more, traced, and its value is followed back to its birth.
 
 The kinds of links. On the way: assignment, walrus, unpacking, augmented, for-target, comprehension, with, except,
-pattern, definition, import, deletion, parameter, default, closure, return, yield, send, property, attribute,
+pattern, definition, import, deletion, parameter, default, closure, return, yield, send, task, property, attribute,
 class-attribute, item, branch, fixture, parametrisation, through-library. Where a value is born: explicit-none,
 fell-off-end, missing-key, missing-attribute, environment, no-match, nothing-found, exhausted, in-place, mock, literal,
-computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. And `unknown`, where the
-evidence ends.
+computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. And `unknown`, where
+the evidence ends.
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from codemods.selfdebug.source import Clause
+from selfdebug.model import Link
 from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import last_name
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
@@ -26,82 +29,103 @@ def way_to(pattern: ast.AST, target: ast.AST) -> Path | None:
     return None
 
 
-def follow_binding(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
-    evidence: Evidence, quest: Quest, name: str, spot: Spot, clause: Clause, target: ast.AST, observed: bool
-) -> Found:
-    """The link for a clause that bound `target`, and the expression that it got its value from."""
-    parent = evidence.program(spot).parents.get(target)
-    if isinstance(parent, ast.NamedExpr) and parent.target is target:
-        return _assigned(evidence, quest, name, spot, parent.value, ("walrus", observed), ())
-    match clause:
-        case ast.Assign(targets=targets, value=value):
-            way = next((way for one in targets if (way := way_to(one, target)) is not None), ())
-            kind = "unpacking" if way else "assignment"
-            return _assigned(evidence, quest, name, spot, value, (kind, observed), way)
-        case ast.AnnAssign(value=ast.expr() as value):
-            return _assigned(evidence, quest, name, spot, value, ("assignment", observed), ())
-        case ast.AugAssign(value=value):
-            sentence = f"{name} was changed in place with {evidence.text(value, spot)}."
-            link = evidence.link(quest, "augmented", sentence, spot=spot, node=value, observed=observed)
-            return Found((link,))
-        case ast.For() | ast.AsyncFor():
-            return _looped(evidence, quest, name, spot, clause, target, observed)
-        case ast.With() | ast.AsyncWith():
-            return _entered(evidence, quest, name, spot, clause, target)
-        case ast.ExceptHandler():
-            sentence = f"{name} is the exception that was caught here."
-            return Found((evidence.link(quest, "except", sentence, spot=spot, node=clause, observed=observed),))
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            sentence = f"{name} is defined here" + (" and replaced by its decorator." if clause.decorator_list else ".")
-            return Found((evidence.link(quest, "definition", sentence, spot=spot, node=clause, observed=observed),))
-        case ast.Import() | ast.ImportFrom():
-            sentence = f"{name} is imported here."
-            return Found((evidence.link(quest, "import", sentence, spot=spot, node=clause, observed=observed),))
-        case ast.match_case():
-            return _matched(evidence, quest, name, spot, clause, target, observed)
-        case ast.Delete():
-            sentence = f"{name} is deleted here."
-            return Found((evidence.link(quest, "deletion", sentence, spot=spot, node=clause, observed=observed),))
-    return evidence.unknown(quest, f"line {spot.step.line} binds {name} in a way that is not followed")
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """An executed clause that bound `target`, which the code calls `name`; `observed` when its value was recorded."""
+
+    name: str
+    spot: Spot
+    clause: Clause
+    target: ast.AST
+    observed: bool = False
 
 
-def _assigned(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
-    evidence: Evidence, quest: Quest, name: str, spot: Spot, value: ast.expr, how: tuple[str, bool], way: Path
+def follow_binding(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    """The link for a clause that bound a target, and the expression that it got its value from."""
+    parent = evidence.program(binding.spot).parents.get(binding.target)
+    if isinstance(parent, ast.NamedExpr) and parent.target is binding.target:
+        return _assigned(evidence, quest, binding, parent.value, "walrus")
+    rule = _RULES.get(type(binding.clause))
+    return rule(evidence, quest, binding) if rule is not None else _named(evidence, quest, binding)
+
+
+def _plain(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    clause = binding.clause
+    assert isinstance(clause, ast.Assign)
+    way = next((way for one in clause.targets if (way := way_to(one, binding.target)) is not None), ())
+    return _assigned(evidence, quest, binding, clause.value, "unpacking" if way else "assignment", way)
+
+
+def _annotated(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    clause = binding.clause
+    assert isinstance(clause, ast.AnnAssign)
+    if clause.value is None:
+        return evidence.unknown(quest, f"line {binding.spot.step.line} only annotates {binding.name}")
+    return _assigned(evidence, quest, binding, clause.value, "assignment")
+
+
+def _augmented(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    clause = binding.clause
+    assert isinstance(clause, ast.AugAssign)
+    sentence = f"{binding.name} was changed with {evidence.text(clause.value, binding.spot)}."
+    return Found((_link(evidence, quest, binding, "augmented", sentence, clause.value),))
+
+
+def _assigned(  # noqa: PLR0913, PLR0917 - the parts of an assignment
+    evidence: Evidence, quest: Quest, binding: Binding, value: ast.expr, kind: str, way: Path = ()
 ) -> Found:
-    kind, observed = how
-    path = (*way, *quest.path)
+    path, spot = (*way, *quest.path), binding.spot
     if isinstance(value, ast.Constant) and not path:
-        said = evidence.text(value, spot)
         kind = "explicit-none" if value.value is None else "literal"
-        sentence = f"{name} is set to {said} here."
-        return Found((evidence.link(quest, kind, sentence, spot=spot, node=value, observed=observed),))
+        sentence = f"{binding.name} is set to {evidence.text(value, spot)} here."
+        return Found((_link(evidence, quest, binding, kind, sentence, value),))
     what = evidence.with_path(evidence.text(value, spot), path)
-    sentence = f"{evidence.with_path(name, quest.path)} got {what} here."
-    link = evidence.link(quest, kind, sentence, spot=spot, node=value, observed=observed)
-    return Found((link,), quest.at(value, spot, path))
+    sentence = f"{evidence.with_path(binding.name, quest.path)} got {what} here."
+    return Found((_link(evidence, quest, binding, kind, sentence, value),), quest.at(value, spot, path))
 
 
-def _looped(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
-    evidence: Evidence,
-    quest: Quest,
-    name: str,
-    spot: Spot,
-    clause: ast.For | ast.AsyncFor,
-    target: ast.AST,
-    observed: bool,
-) -> Found:
-    turn = _turn(evidence, spot, clause)
-    way = way_to(clause.target, target) or ()
-    iterable = evidence.text(clause.iter, spot)
-    which = f"turn {turn + 1} of the loop over {iterable}"
-    sentence = f"{evidence.with_path(name, quest.path)} was {quest.text} in {which}."
-    link = evidence.link(quest, "for-target", sentence, spot=spot, node=clause.target, clause=clause, observed=observed)
+def _named(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    """Clauses that give a name a value of their own: definitions, imports, `except ... as`, `del`."""
+    name, clause = binding.name, binding.clause
+    match clause:
+        case ast.ExceptHandler():
+            kind, sentence = "except", f"{name} is the exception that was caught here."
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            replaced = " and replaced by its decorator" if clause.decorator_list else ""
+            kind, sentence = "definition", f"{name} is defined here{replaced}."
+        case ast.Import() | ast.ImportFrom():
+            kind, sentence = "import", f"{name} is imported here."
+        case ast.Delete():
+            kind, sentence = "deletion", f"{name} is deleted here."
+        case _:
+            return evidence.unknown(quest, f"line {binding.spot.step.line} binds {name} in a way that is not followed")
+    return Found((_link(evidence, quest, binding, kind, sentence, clause),))
+
+
+def _link(  # noqa: PLR0913, PLR0917 - the parts of a link
+    evidence: Evidence, quest: Quest, binding: Binding, kind: str, sentence: str, node: ast.AST
+) -> Link:
+    return evidence.link(
+        quest, kind, sentence, spot=binding.spot, node=node, clause=binding.clause, observed=binding.observed
+    )
+
+
+# ---------------------------------------------------------------- loops
+
+
+def _looped(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    clause, spot = binding.clause, binding.spot
+    assert isinstance(clause, ast.For | ast.AsyncFor)
+    turn = len(_visits(evidence, spot, clause)) - 1
+    way = way_to(clause.target, binding.target) or ()
+    which = f"turn {turn + 1} of the loop over {evidence.text(clause.iter, spot)}"
+    sentence = f"{evidence.with_path(binding.name, quest.path)} was {quest.text} in {which}."
+    link = _link(evidence, quest, binding, "for-target", sentence, clause.target)
     # A generator yields when the loop asks for the next value, any other iterable was made before the first turn.
     asked = quest.at(clause.iter, spot, (Element(turn), *way, *quest.path))
     if turn == 0 or evidence.history.made_during(spot):
         return Found((link,), asked)
-    first = _first_turn(evidence, spot, clause)
-    return Found((link,), quest.at(clause.iter, first, asked.path))
+    return Found((link,), quest.at(clause.iter, _visits(evidence, spot, clause)[0], asked.path))
 
 
 def _visits(evidence: Evidence, spot: Spot, clause: Clause) -> list[Spot]:
@@ -117,63 +141,50 @@ def _visits(evidence: Evidence, spot: Spot, clause: Clause) -> list[Spot]:
     return visits[::-1]
 
 
-def _turn(evidence: Evidence, spot: Spot, clause: Clause) -> int:
-    return len(_visits(evidence, spot, clause)) - 1
+# ---------------------------------------------------------------- with, match
 
 
-def _first_turn(evidence: Evidence, spot: Spot, clause: Clause) -> Spot:
-    return _visits(evidence, spot, clause)[0]
-
-
-def _entered(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
-    evidence: Evidence, quest: Quest, name: str, spot: Spot, clause: ast.With | ast.AsyncWith, target: ast.AST
-) -> Found:
-    from selfdebug.stages.origin.calls import from_step
-
+def _entered(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    clause, spot = binding.clause, binding.spot
+    assert isinstance(clause, ast.With | ast.AsyncWith)
     for item in clause.items:
-        way = way_to(item.optional_vars, target) if item.optional_vars is not None else None
+        way = way_to(item.optional_vars, binding.target) if item.optional_vars is not None else None
         if way is None:
             continue
-        context = evidence.text(item.context_expr, spot)
-        sentence = f"{name} is what entering {context} gave."
+        sentence = f"{binding.name} is what entering {evidence.text(item.context_expr, spot)} gave."
         link = evidence.link(quest, "with", sentence, spot=spot, node=item.context_expr, clause=clause)
         inner = quest.at(item.context_expr, spot, (*way, *quest.path))
-        wanted = last_name(item.context_expr)
-        for made in reversed(evidence.history.made_during(spot)):
-            frame, step = made
-            is_entering = frame.function in ("__enter__", "__aenter__") and step.kind == "return"
-            is_yielding = step.kind == "yield" and frame.function == wanted
-            if (is_entering or is_yielding) and (inner.path or is_same(step.value, quest.value)):
-                found = from_step(evidence, inner, made, frame.function)
-                return Found((link, *found.links), found.next)
-        text = f"entering {context} gave it, outside the project"
-        return Found((link, *evidence.unknown(quest, text).links))
+        found = _by_context(evidence, inner, last_name(item.context_expr))
+        return Found((link, *found.links), found.next)
     return evidence.unknown(quest, "the with statement binds it in a way that is not followed")
 
 
-def _matched(  # noqa: PLR0913, PLR0917 - the executed clause in all its parts
-    evidence: Evidence,
-    quest: Quest,
-    name: str,
-    spot: Spot,
-    clause: ast.match_case,
-    target: ast.AST,
-    observed: bool,
-) -> Found:
-    program = evidence.program(spot)
-    match = program.parents.get(clause)
+def _by_context(evidence: Evidence, quest: Quest, name: str) -> Found:
+    """What `__enter__` returned, or what a function under `@contextmanager` yielded."""
+    from selfdebug.stages.origin.calls import from_step
+
+    for made in reversed(evidence.history.made_during(quest.spot)):
+        frame, step = made
+        is_entering = frame.function in ("__enter__", "__aenter__") and step.kind == "return"
+        is_yielding = step.kind == "yield" and frame.function == name
+        if (is_entering or is_yielding) and (quest.path or is_same(step.value, quest.value)):
+            return from_step(evidence, quest, made, frame.function)
+    return evidence.unknown(quest, "the context manager is outside the project")
+
+
+def _matched(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
+    clause, spot = binding.clause, binding.spot
+    assert isinstance(clause, ast.match_case)
+    match = evidence.program(spot).parents.get(clause)
     assert isinstance(match, ast.Match)
-    path = _pattern_way(clause.pattern, target)
     subject = evidence.text(match.subject, spot)
-    sentence = f"{name} is bound by the pattern of this case to a part of {subject}."
-    link = evidence.link(quest, "pattern", sentence, spot=spot, node=target, clause=clause, observed=observed)
+    sentence = f"{binding.name} is bound by the pattern of this case to a part of {subject}."
+    link = _link(evidence, quest, binding, "pattern", sentence, binding.target)
+    path = _pattern_way(clause.pattern, binding.target)
     if path is None:
         return Found((link,))
-    before = next(
-        (place for place in evidence.history.line_steps(spot.frame, spot.index)
-         if match in evidence.history.clauses(place)),
-        spot,
-    )  # fmt: skip
+    places = evidence.history.line_steps(spot.frame, spot.index)
+    before = next((place for place in places if match in evidence.history.clauses(place)), spot)
     return Found((link,), quest.at(match.subject, before, (*path, *quest.path)))
 
 
@@ -194,3 +205,15 @@ def _pattern_way(pattern: ast.pattern, target: ast.AST) -> Path | None:
                 if way is not None and isinstance(key, ast.Constant):
                     return (Item(key.value), *way)
     return None
+
+
+_RULES: dict[type, Callable[[Evidence, Quest, Binding], Found]] = {
+    ast.Assign: _plain,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.For: _looped,
+    ast.AsyncFor: _looped,
+    ast.With: _entered,
+    ast.AsyncWith: _entered,
+    ast.match_case: _matched,
+}

@@ -89,11 +89,12 @@ def from_step(evidence: Evidence, quest: Quest, made: Made, name: str, *, observ
         return _yielded(evidence, quest, last, name, observed)
     if isinstance(scope, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return evidence.unknown(quest, "a comprehension gave it")
-    return _returned(evidence, quest, index, last, name, observed)
+    return _returned(evidence, quest, Spot(frame, index), name, observed)
 
 
-def _returned(evidence: Evidence, quest: Quest, index: int, last: Spot, name: str, observed: bool) -> Found:
-    for spot in evidence.history.line_steps(last.frame, index):
+def _returned(evidence: Evidence, quest: Quest, end: Spot, name: str, observed: bool) -> Found:
+    last = next(evidence.history.line_steps(end.frame, end.index), end)
+    for spot in evidence.history.line_steps(end.frame, end.index):
         for clause in evidence.history.clauses(spot):
             if isinstance(clause, ast.Return):
                 if clause.value is None:
@@ -157,34 +158,33 @@ def _yielded(evidence: Evidence, quest: Quest, spot: Spot, name: str, observed: 
 
 def _through_iterator(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """What a generator or a function over iterables gave: on to its yield or to the iterable that it took."""
-    first, rest = quest.path[0], quest.path[1:]
-    assert isinstance(first, Element)
-    name = last_name(call.func)
-    yields = [made for made in evidence.history.made_during(quest.spot) if made[1].kind == "yield"]
-    fitting = [made for made in yields if rest or is_same(made[1].value, quest.value)]
+    rest = quest.path[1:]
+    made = evidence.history.made_during(quest.spot)
+    fitting = [entry for entry in made if entry[1].kind == "yield" and (rest or is_same(entry[1].value, quest.value))]
     if fitting:
-        found = from_step(evidence, quest.at(call, path=rest), fitting[-1], fitting[-1][0].function)
-        return found
-    match name, call.args:
+        return from_step(evidence, quest.at(call, path=rest), fitting[-1], fitting[-1][0].function)
+    if last_name(call.func) == "map" and not rest:
+        mapped = [entry for entry in made if is_same(entry[1].value, quest.value)]
+        return from_step(evidence, quest.at(call, path=()), mapped[-1], mapped[-1][0].function) if mapped else None
+    taken = _taken(quest.path, call)
+    return Found((), quest.at(taken.expression, path=taken.path)) if taken is not None else None
+
+
+def _taken(path: Path, call: ast.Call) -> Argument | None:
+    """The iterable that a built-in function went over, with the way from there."""
+    first, rest = path[0], path[1:]
+    match last_name(call.func), call.args:
         case "enumerate", [iterable, *_] if rest and rest[0] == Item(1):
-            return Found((), quest.at(iterable, path=(first, *rest[1:])))
+            return Argument(iterable, (first, *rest[1:]))
         case "zip", iterables if rest and isinstance(rest[0], Item) and isinstance(rest[0].key, int):
-            if rest[0].key < len(iterables):
-                return Found((), quest.at(iterables[rest[0].key], path=(first, *rest[1:])))
+            return Argument(iterables[rest[0].key], (first, *rest[1:])) if rest[0].key < len(iterables) else None
         case (("reversed" | "sorted" | "set" | "frozenset"), [iterable, *_]):
-            return Found((), quest.at(iterable, path=(Element(), *rest)))
+            return Argument(iterable, (Element(), *rest))
         case (("list" | "tuple" | "iter"), [iterable]):
-            return Found((), quest.at(iterable, path=quest.path))
-        case "map", [_, *_]:
-            made = [entry for entry in evidence.history.made_during(quest.spot) if is_same(entry[1].value, quest.value)]
-            if made and not rest:
-                return from_step(evidence, quest.at(call, path=()), made[-1], made[-1][0].function)
-        case (("values" | "items"), []) if isinstance(call.func, ast.Attribute):
-            if name == "items":
-                if rest[:1] != (Item(1),):
-                    return None
-                rest = rest[1:]
-            return Found((), quest.at(call.func.value, path=(first, *rest)))
+            return Argument(iterable, path)
+        case ("values" | "items") as name, [] if isinstance(call.func, ast.Attribute):
+            if name == "values" or rest[:1] == (Item(1),):
+                return Argument(call.func.value, path if name == "values" else (first, *rest[1:]))
     return None
 
 
@@ -197,6 +197,16 @@ class Argument:
 
     expression: ast.expr
     path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The beginning of `frame`, which executes `scope`: by `call`, at `spot` in the caller."""
+
+    frame: TracedFrame
+    scope: ast.AST
+    call: ast.Call
+    spot: Spot
 
 
 def parameter_names(scope: ast.AST) -> dict[str, ast.arg]:
@@ -248,13 +258,12 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
     return found if isinstance(found, ast.Call) else None
 
 
-def argument_for(
-    evidence: Evidence, scope: ast.AST, frame: TracedFrame, call: ast.Call, name: str, spot: Spot, path: Path = ()
-) -> Argument | None:
+def argument_for(evidence: Evidence, began: Began, name: str, path: Path = ()) -> Argument | None:
     """What a call passes for a parameter; None when it leaves the parameter to its default or is not certain.
 
     The argument's way takes the place of `path` for a part of `*args` or `**kwargs`, and comes before it otherwise.
     """
+    call, scope = began.call, began.scope
     assert isinstance(scope, FUNCTIONS)
     for keyword in call.keywords:
         if keyword.arg == name:
@@ -263,20 +272,23 @@ def argument_for(
     positional = [one.arg for one in (*given.posonlyargs, *given.args)]
     collected = _collected(given, len(positional), name, path)
     if collected is not None:
-        position, key = collected
-        found = next((Argument(each.value) for each in call.keywords if each.arg == key), None) if key else None
-        if position is not None:
-            found = _at_position(call, position - _bound(evidence, scope, frame, call, spot))
-        return Argument(found.expression, (*found.path, *path[1:])) if found is not None else None
+        return _part(evidence, began, collected, path)
     if name in positional:
-        position = positional.index(name) - _bound(evidence, scope, frame, call, spot)
-        found = _at_position(call, position)
+        found = _at_position(call, positional.index(name) - _bound(evidence, began))
         if found is not None:
             return Argument(found.expression, (*found.path, *path))
-    for keyword in call.keywords:
-        if keyword.arg is None:  # **options
-            return Argument(keyword.value, (Item(name), *path))
-    return None
+    rest = next((keyword.value for keyword in call.keywords if keyword.arg is None), None)  # **options
+    return Argument(rest, (Item(name), *path)) if rest is not None else None
+
+
+def _part(evidence: Evidence, began: Began, collected: tuple[int | None, str | None], path: Path) -> Argument | None:
+    """The argument that became a part of `*args` or `**kwargs`."""
+    position, key = collected
+    if position is not None:
+        found = _at_position(began.call, position - _bound(evidence, began))
+        return Argument(found.expression, (*found.path, *path[1:])) if found is not None else None
+    named = next((each.value for each in began.call.keywords if each.arg == key), None)
+    return Argument(named, path[1:]) if named is not None else None
 
 
 def _collected(given: ast.arguments, count: int, name: str, path: Path) -> tuple[int | None, str | None] | None:
@@ -300,17 +312,18 @@ def _at_position(call: ast.Call, position: int) -> Argument | None:
     return None
 
 
-def _bound(evidence: Evidence, scope: ast.AST, frame: TracedFrame, call: ast.Call, spot: Spot) -> int:
+def _bound(evidence: Evidence, began: Began) -> int:
     """1 when the first parameter is filled by the binding of a method, 0 when by the first argument."""
+    frame, call = began.frame, began.call
     program = evidence.history.program(frame)
     assert program is not None
-    if not isinstance(program.parents.get(scope), ast.ClassDef):
+    if not isinstance(program.parents.get(began.scope), ast.ClassDef):
         return 0
-    decorators = [last_name(each) for each in getattr(scope, "decorator_list", ())]
+    decorators = [last_name(each) for each in getattr(began.scope, "decorator_list", ())]
     if "staticmethod" in decorators:
         return 0
     if isinstance(call.func, ast.Attribute) and "classmethod" not in decorators:
-        owner = evidence.value(call.func.value, spot)
+        owner = evidence.value(call.func.value, began.spot)
         if owner is not None and owner.type == "type" and frame.function not in _CONSTRUCTORS:
             return 0
     return 1

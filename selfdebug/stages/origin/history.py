@@ -148,9 +148,9 @@ class History:
         steps = spot.frame.steps
         after = steps[last + 1] if last + 1 < len(steps) else None
         if after is not None and after.kind == "raise":
-            found = dict(after.reads).get(key)
-            if found is not None:
-                return found
+            at_the_end: TracedValue | None = dict(after.reads).get(key)
+            if at_the_end is not None:
+                return at_the_end
         for index in (spot.index, *range(last, first - 1, -1)):
             found = dict(steps[index].reads).get(key)
             if found is not None:
@@ -161,8 +161,11 @@ class History:
         """What an expression held when the clause of `spot` began."""
         key = key_of(expression)
         first, last = self.group(spot)
-        found = (dict(spot.frame.steps[index].reads).get(key or "") for index in range(first, last + 1))
-        return next((value for value in found if value is not None), None)
+        for step in spot.frame.steps[first : last + 1]:
+            for name, value in step.reads:
+                if name == key:
+                    return value
+        return None
 
     def stored(self, key: str, spot: Spot) -> TracedValue | None:
         """What a name or a target held after the clause of `spot` was executed."""
@@ -228,6 +231,27 @@ class History:
             held = self.stored(base, store.spot) if base else None
             if held is not None and held.identity == owner.identity:
                 yield store
+
+    @cached_property
+    def _givers(self) -> dict[int, list[Spot]]:
+        """The line steps that stored or returned an object, by its identity, in their order."""
+        found: dict[int, list[Spot]] = {}
+        for frame in self.trace.frames:
+            last: Spot | None = None
+            for index, step in enumerate(frame.steps):
+                if step.kind == "line":
+                    last = Spot(frame, index)
+                given = [value for _, value in step.stores] if step.kind == "line" else [step.value]
+                for value in given if last is not None else ():
+                    if value is not None and value.identity > 0 and last is not None:
+                        found.setdefault(value.identity, []).append(last)
+        for spots in found.values():
+            spots.sort(key=lambda spot: spot.sequence)
+        return found
+
+    def givers(self, owner: TracedValue, before: int) -> Iterator[Spot]:
+        """The line steps before a sequence number that stored or returned the object, newest first."""
+        return (spot for spot in reversed(self._givers.get(owner.identity, ())) if spot.sequence < before)
 
     def frames_of(self, function: str) -> Iterator[TracedFrame]:
         """The executions of functions, classes or modules of that name, newest first."""

@@ -1,4 +1,4 @@
-"""Calls of code outside the project whose None has a known meaning: no such key, no match, not set, changed in place."""
+"""Calls of code outside the project whose None has a known meaning: no such key, no match, changed in place."""
 
 from __future__ import annotations
 
@@ -56,19 +56,25 @@ def source(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
         return _lookup(evidence, quest, call, name)
     if not quest.value.is_none:
         return None
-    text = evidence.text(call, quest.spot)
-    if name in _MATCHERS:
-        return evidence.end(quest, "no-match", f"{text} found no match{_subject_of(evidence, quest, call)}.")
     if name in ("getattr", "next", "max", "min"):
         return _with_default(evidence, quest, call, name)
-    if isinstance(call.func, ast.Attribute) or name == "shuffle":
-        if name in _IN_PLACE:
-            return evidence.end(quest, "in-place", f"{name}() changes its object in place and always returns None.")
-        if name in _NOTHING_FOUND:
-            return evidence.end(quest, "nothing-found", f"{text} gave None: {_NOTHING_FOUND[name]}.")
+    kind, sentence = _meaning(evidence, quest, call, name)
+    return evidence.end(quest, kind, sentence) if kind else None
+
+
+def _meaning(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -> tuple[str, str]:
+    """The kind and the sentence of a None whose meaning the name of the call tells; empty texts for other calls."""
+    text = evidence.text(call, quest.spot)
+    is_method = isinstance(call.func, ast.Attribute)
+    if name in _MATCHERS:
+        return "no-match", f"{text} found no match{_subject_of(evidence, quest, call)}."
     if name == "print":
-        return evidence.end(quest, "in-place", "print() writes and always returns None.")
-    return None
+        return "in-place", "print() writes and always returns None."
+    if name in _IN_PLACE and (is_method or name == "shuffle"):
+        return "in-place", f"{name}() changes its object in place and always returns None."
+    if name in _NOTHING_FOUND and is_method:
+        return "nothing-found", f"{text} gave None: {_NOTHING_FOUND[name]}."
+    return "", ""
 
 
 def _subject_of(evidence: Evidence, quest: Quest, call: ast.Call) -> str:

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from selfdebug.model import TracedFrame, TracedValue
 from selfdebug.stages.origin import known, pytest_values
-from selfdebug.stages.origin.bindings import follow_binding
-from selfdebug.stages.origin.calls import argument_for, from_step
+from selfdebug.stages.origin.bindings import Binding, follow_binding
+from selfdebug.stages.origin.calls import Began, argument_for, from_step
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.names import global_name, latest_binding, module_frame
 from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, key_of, last_name, own_nodes
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Quest
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
 
 
 def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
@@ -45,7 +45,7 @@ def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str
         agreed = evidence.agrees(quest, history.stored(key, store.spot) if key else None)
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had given {text} another value")
-        found = follow_binding(evidence, quest, text, store.spot, store.clause, target, bool(agreed))
+        found = follow_binding(evidence, quest, Binding(text, store.spot, store.clause, target, bool(agreed)))
         return _with_kind(found, "attribute")
     patched = pytest_values.replaced_name(evidence, quest, name)
     if patched is not None:
@@ -93,25 +93,27 @@ def _imported_as(evidence: Evidence, quest: Quest, node: ast.expr) -> str | None
 
 def _of_class(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found:
     """An attribute that no code of the project has stored on the object: of its class, or of the call that built it."""
-    history = evidence.history
     cls = owner.text.strip("<>") if owner.type == "type" else owner.type
     for body in _class_bodies(evidence, quest, cls.rpartition(".")[2]):
-        built = _built(evidence, quest, owner, body, name)
-        if built is not None:
-            return built
-        binding = latest_binding(evidence, [body], name, quest.spot)
-        if binding is None or isinstance(binding.clause, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        agreed = evidence.agrees(quest, history.stored(name, binding.spot))
-        if agreed is False:
-            return evidence.unknown(quest, f"the class {body.function} had another {name}")
-        found = follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
-        if found.links[-1].kind == "explicit-none":
-            sentence = f"{name} is None in the class {body.function}, and nothing has set it on the object."
-            return Found((replace(found.links[-1], kind="class-attribute", sentence=sentence),))
-        return found
-    why = f"no assignment to {name} of this {cls.rpartition('.')[2]} was seen"
-    return evidence.unknown(quest, why)
+        found = _built(evidence, quest, owner, body, name) or _in_body(evidence, quest, body, name)
+        if found is not None:
+            return found
+    return evidence.unknown(quest, f"no assignment to {name} of this {cls.rpartition('.')[2]} was seen")
+
+
+def _in_body(evidence: Evidence, quest: Quest, body: TracedFrame, name: str) -> Found | None:
+    """A variable of the class itself."""
+    binding = latest_binding(evidence, [body], name, quest.spot)
+    if binding is None or isinstance(binding.clause, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    agreed = evidence.agrees(quest, evidence.history.stored(name, binding.spot))
+    if agreed is False:
+        return evidence.unknown(quest, f"the class {body.function} had another {name}")
+    found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))
+    if found.links[-1].kind == "explicit-none":
+        sentence = f"{name} is None in the class {body.function}, and nothing has set it on the object."
+        return Found((replace(found.links[-1], kind="class-attribute", sentence=sentence),))
+    return found
 
 
 def _class_bodies(evidence: Evidence, quest: Quest, name: str) -> list[TracedFrame]:
@@ -152,19 +154,27 @@ def _built(evidence: Evidence, quest: Quest, owner: TracedValue, body: TracedFra
     position = list(fields).index(name)
     if argument is None and position < len(call.args):
         argument = call.args[position]
-    if argument is not None and not isinstance(argument, ast.Starred):
-        sentence = f"{scope.name}() was built with {evidence.text(argument, spot)} for {name}."
-        link = evidence.link(quest, "parameter", sentence, spot=spot, node=argument)
-        return Found((link,), quest.at(argument, spot))
-    if any(given.arg is None for given in call.keywords) or any(isinstance(one, ast.Starred) for one in call.args):
+    if argument is None and not any(given.arg is None for given in call.keywords):
+        return _by_default(evidence, quest, body, fields[name], place)
+    if argument is None or isinstance(argument, ast.Starred):
         return evidence.unknown(quest, f"{scope.name}() was built with * or ** at line {spot.step.line}")
-    field = fields[name]
+    sentence = f"{scope.name}() was built with {evidence.text(argument, spot)} for {name}."
+    link = evidence.link(quest, "parameter", sentence, spot=spot, node=argument)
+    return Found((link,), quest.at(argument, spot))
+
+
+def _by_default(
+    evidence: Evidence, quest: Quest, body: TracedFrame, field: ast.AnnAssign, place: tuple[Spot, ast.Call]
+) -> Found:
+    """The default that the class gives a field."""
+    spot, _ = place
+    name = ast.unparse(field.target)
     own = next((Spot(body, index) for index, step in enumerate(body.steps) if step.line == field.lineno), None)
     if own is None or field.value is None:
-        return evidence.unknown(quest, f"{scope.name}() was built without {name}")
+        return evidence.unknown(quest, f"{body.function}() was built without {name}")
     default = _default_of_field(field.value)
     sentence = (
-        f"{scope.name}() was built without {name} at {spot.frame.file}:{spot.step.line}, "
+        f"{body.function}() was built without {name} at {spot.frame.file}:{spot.step.line}, "
         f"and its default is {evidence.text(default, own)}."
     )
     link = evidence.link(quest, "default", sentence, spot=own, node=default, clause=field)
@@ -180,23 +190,13 @@ def _default_of_field(value: ast.expr) -> ast.expr:
 
 
 def _construction(evidence: Evidence, owner: TracedValue, cls: str, before: int) -> tuple[Spot, ast.Call] | None:
-    """The newest executed call of the class whose clause, or whose function, gave the very object."""
-    history = evidence.history
-    found: tuple[Spot, ast.Call] | None = None
-    for frame in history.trace.frames:
-        for index, step in enumerate(frame.steps):
-            if step.kind != "line" or step.sequence >= before:
-                continue
-            spot = Spot(frame, index)
-            held = [value for _, value in step.stores]
-            after = frame.steps[history.group(spot)[1] + 1 :][:1]
-            held += [entry.value for entry in after if entry.kind in ("return", "yield") and entry.value is not None]
-            for clause in history.clauses(spot) if any(value.identity == owner.identity for value in held) else ():
-                for node in own_nodes(clause):
-                    if isinstance(node, ast.Call) and last_name(node.func) == cls:
-                        if found is None or found[0].sequence < spot.sequence:
-                            found = (spot, node)
-    return found or _argument_construction(evidence, owner, cls, before)
+    """The newest executed call of the class whose clause gave the very object."""
+    for spot in evidence.history.givers(owner, before):
+        for clause in evidence.history.clauses(spot):
+            for node in own_nodes(clause):
+                if isinstance(node, ast.Call) and last_name(node.func) == cls:
+                    return spot, node
+    return _argument_construction(evidence, owner, cls, before)
 
 
 def _argument_construction(
@@ -215,7 +215,7 @@ def _argument_construction(
             for clause in history.clauses(spot):
                 for node in own_nodes(clause):
                     if isinstance(node, ast.Call) and last_name(node.func) == frame.function:
-                        given = argument_for(evidence, scope, frame, node, name, spot)
+                        given = argument_for(evidence, Began(frame, scope, node, spot), name)
                         if given and isinstance(given.expression, ast.Call) and last_name(given.expression) == cls:
                             return spot, given.expression
     return None
@@ -277,7 +277,7 @@ def stored_item(evidence: Evidence, quest: Quest) -> Found | None:
         agreed = evidence.agrees(inner, history.stored(full, store.spot) if full else None)
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had stored another value in {text}")
-        found = follow_binding(evidence, inner, text, store.spot, store.clause, target, bool(agreed))
+        found = follow_binding(evidence, inner, Binding(text, store.spot, store.clause, target, bool(agreed)))
         return _with_kind(found, "item")
     return None
 
@@ -294,38 +294,45 @@ def follow_member(evidence: Evidence, quest: Quest) -> Found | None:
 def descend(evidence: Evidence, quest: Quest) -> Found:
     """Into a display: the element that the path asks for."""
     node, selector, rest = quest.expression, quest.path[0], quest.path[1:]
-    match node, selector:
-        case ast.Dict(), Item(key):
-            for name, value in reversed(list(zip(node.keys, node.values, strict=True))):
-                if name is None:
-                    inner = quest.at(value)
-                    held = stored_item(evidence, inner)
-                    return held or Found((), inner)
-                constant = constant_of(name) or known.key_value(evidence, quest.at(name, path=()), name)
-                if constant is not None and constant[0] == key:
-                    return _element(evidence, quest, value, rest, f"[{key!r}]")
-        case ast.Dict(values=values), Element(index) if index is not None and index < len(values):
-            return _element(evidence, quest, values[index], rest, f" at position {index}")
-        case ((ast.List(elts=elements) | ast.Tuple(elts=elements)), (Item(index) | Element(index))) if isinstance(
-            index, int
-        ) and not any(isinstance(one, ast.Starred) for one in elements):
-            if -len(elements) <= index < len(elements):
-                return _element(evidence, quest, elements[index], rest, f"[{index}]")
-        case ((ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements)), Element()) if not rest:
-            fitting = [one for one in elements if _may_be(evidence, quest, one)]
-            if len(fitting) == 1:
-                return _element(evidence, quest, fitting[0], rest, "")
     if isinstance(node, COMPREHENSIONS):
         return _of_comprehension(evidence, quest, node)
-    return evidence.end(quest, "literal", f"{evidence.text(node, quest.spot)} was made here.", observed=False)
+    if isinstance(node, ast.Dict) and isinstance(selector, Item):
+        found = _of_dict(evidence, quest, node, selector.key)
+    else:
+        found = _of_sequence(evidence, quest, node, rest)
+    return found or evidence.end(quest, "literal", f"{evidence.text(node, quest.spot)} was made here.", observed=False)
+
+
+def _of_dict(evidence: Evidence, quest: Quest, node: ast.Dict, key: object) -> Found | None:
+    for name, value in reversed(list(zip(node.keys, node.values, strict=True))):
+        if name is None:  # **others
+            inner = quest.at(value)
+            return stored_item(evidence, inner) or Found((), inner)
+        constant = constant_of(name) or known.key_value(evidence, quest.at(name, path=()), name)
+        if constant is not None and constant[0] == key:
+            return _element(evidence, quest, value, quest.path[1:], f"[{key!r}]")
+    return None
+
+
+def _of_sequence(evidence: Evidence, quest: Quest, node: ast.expr, rest: Path) -> Found | None:
+    elements: list[ast.expr] = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+    selector = quest.path[0]
+    index = selector.key if isinstance(selector, Item) else getattr(selector, "index", None)
+    is_plain = isinstance(node, ast.List | ast.Tuple | ast.Dict)
+    is_plain = is_plain and not any(isinstance(one, ast.Starred) for one in elements)
+    if is_plain and isinstance(index, int) and -len(elements) <= index < len(elements):
+        return _element(evidence, quest, elements[index], rest, f" at position {index}")
+    fitting = [one for one in elements if _may_be(evidence, quest, one)]
+    if isinstance(selector, Element) and not rest and len(fitting) == 1:
+        return _element(evidence, quest, fitting[0], rest, "")
+    return None
 
 
 def _may_be(evidence: Evidence, quest: Quest, expression: ast.expr) -> bool:
     return evidence.agrees(quest.at(expression, path=()), evidence.value(expression, quest.spot)) is True
 
 
-def _element(evidence: Evidence, quest: Quest, value: ast.expr, rest: tuple[object, ...], where: str) -> Found:
-    path = tuple(one for one in rest if isinstance(one, Item | Element | Member))
+def _element(evidence: Evidence, quest: Quest, value: ast.expr, path: Path, where: str) -> Found:
     inner = quest.at(value, path=path)
     if isinstance(value, ast.Constant) and not path:
         said = "None" if value.value is None else evidence.text(value, quest.spot)

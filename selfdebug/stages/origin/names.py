@@ -1,30 +1,20 @@
-"""From a name back to what bound it: an assignment, a loop, a parameter, an enclosing function, the module, an import."""
+"""From a name back to what bound it: an assignment, a parameter, an enclosing function, the module, an import."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import pytest_values
-from selfdebug.stages.origin.bindings import follow_binding
-from selfdebug.stages.origin.calls import argument_for, call_of, default_of, parameter_names
+from selfdebug.stages.origin.bindings import Binding, follow_binding, way_to
+from selfdebug.stages.origin.calls import Began, argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.control import absent_assignment, deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import COMPREHENSIONS, Program, Scope, last_name, stored_names
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Quest
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """An executed clause that binds a name, and the node in it that does."""
-
-    spot: Spot
-    clause: Clause
-    target: ast.AST
-
+from selfdebug.stages.origin.program import COMPREHENSIONS, Program, Scope, last_name, own_nodes, stored_names
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Quest
 
 _CONSTANT = ("explicit-none", "literal")
 
@@ -42,20 +32,24 @@ def follow_name(evidence: Evidence, quest: Quest) -> Found:
         return evidence.unknown(quest, f"the code of {frame.function} is not in its file")
     if isinstance(scope, COMPREHENSIONS):
         outer = history.caller(frame)
-        if outer is None:
-            return evidence.unknown(quest, "the comprehension was run from elsewhere")
-        return Found((), quest.at(name, outer))
-    if not isinstance(scope, ast.Module):
-        local = latest_binding(evidence, [frame], name.id, quest.spot)
-        if local is not None and not _is_declared(scope, name.id):
-            return _bound(evidence, quest, name.id, local)
-        if name.id in parameter_names(scope):
-            return _parameter(evidence, quest, scope, name.id)
-    return _enclosing(evidence, quest, scope, name.id)
+        return (
+            evidence.unknown(quest, "it was run from elsewhere") if outer is None else Found((), quest.at(name, outer))
+        )
+    return _own(evidence, quest, scope, name.id) or _enclosing(evidence, quest, scope, name.id)
+
+
+def _own(evidence: Evidence, quest: Quest, scope: Scope, name: str) -> Found | None:
+    """A local name or a parameter of the frame's own scope."""
+    if isinstance(scope, ast.Module):
+        return None
+    local = latest_binding(evidence, [quest.spot.frame], name, quest.spot)
+    if local is not None and not _is_declared(scope, name):
+        return _bound(evidence, quest, name, local)
+    return _parameter(evidence, quest, scope, name) if name in parameter_names(scope) else None
 
 
 def latest_binding(evidence: Evidence, frames: Iterable[TracedFrame], name: str, before: Spot) -> Binding | None:
-    """The last executed binding of a name in some frames before a moment, exhausted loops and failed clauses left out."""
+    """The last executed binding of a name in some frames, exhausted loops and failed clauses left out."""
     found: list[Binding] = []
     for frame in frames:
         binding = _latest_in(evidence, frame, name, before)
@@ -77,7 +71,7 @@ def _latest_in(evidence: Evidence, frame: TracedFrame, name: str, before: Spot) 
         for clause in reversed(history.clauses(spot)):
             targets = [target for stored, target in stored_names(clause) if stored == name]
             if targets and _took_effect(evidence, spot, clause):
-                return Binding(spot, clause, targets[-1])
+                return Binding(name, spot, clause, targets[-1])
     return None
 
 
@@ -87,7 +81,7 @@ def _walrus_before(evidence: Evidence, name: str, before: Spot) -> Binding | Non
         for stored, target in stored_names(clause):
             parent = evidence.program(before).parents.get(target)
             if stored == name and isinstance(parent, ast.NamedExpr) and parent.target is target:
-                return Binding(before, clause, target)
+                return Binding(name, before, clause, target)
     return None
 
 
@@ -120,7 +114,7 @@ def _bound(evidence: Evidence, quest: Quest, name: str, binding: Binding) -> Fou
     agreed = evidence.agrees(quest, seen)
     if agreed is False and not isinstance(binding.clause, ast.With | ast.AsyncWith):
         return evidence.unknown(quest, f"line {binding.spot.step.line} had given {name} another value")
-    found = follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
+    found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))
     if found.links[-1].kind in _CONSTANT and found.next is None:
         links = absent_assignment(evidence, quest, name, binding.spot, quest.spot)
         return Found((*found.links, *links))
@@ -154,8 +148,6 @@ def _is_within(node: ast.AST, outer: ast.AST) -> bool:
 def _from_generator(
     evidence: Evidence, quest: Quest, node: ast.AST, generator: ast.comprehension, target: ast.Name
 ) -> Found:
-    from selfdebug.stages.origin.bindings import way_to
-
     frame = quest.spot.frame
     spot = quest.spot
     is_first = isinstance(node, COMPREHENSIONS) and node.generators[0] is generator
@@ -180,21 +172,27 @@ def _parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> F
     observed = evidence.agrees(quest, given)
     if observed is False:
         return evidence.unknown(quest, f"{frame.function} was called with another {name}")
-    node = parameter_names(scope)[name]
     spot = history.caller(frame)
     if spot is None or _is_called_by_pytest(frame, scope):
         return pytest_values.follow_parameter(evidence, quest, scope, name)
     call = call_of(evidence, frame, spot)
     if call is None:
         return _without_call(evidence, quest, spot, scope, name)
-    argument = argument_for(evidence, scope, frame, call, name, spot, quest.path)
+    argument = argument_for(evidence, Began(frame, scope, call, spot), name, quest.path)
     if argument is not None:
         what = evidence.with_path(evidence.text(argument.expression, spot), argument.path)
         sentence = f"{frame.function}() was called with {what} for {name}."
         link = evidence.link(quest, "parameter", sentence, spot=spot, node=argument.expression, observed=bool(observed))
         return Found((link,), quest.at(argument.expression, spot, argument.path))
-    aliased = _of_alias(evidence, quest, spot, call)
-    if aliased is not None:
+    return _defaulted(evidence, quest, spot, scope, name)
+
+
+def _defaulted(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, name: str) -> Found:
+    """The call at `spot` left the parameter to its default, or passed it under another name of the function."""
+    frame = quest.spot.frame
+    call = call_of(evidence, frame, spot)
+    aliased = _of_alias(evidence, quest, spot, call) if call is not None else None
+    if call is not None and aliased is not None:
         sentence = f"{frame.function}() was called as {evidence.text(call.func, spot)} with it, probably for {name}."
         link = evidence.link(quest, "parameter", sentence, spot=spot, node=aliased, observed=False)
         return Found((link,), quest.at(aliased, spot))
@@ -207,7 +205,6 @@ def _parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> F
     )
     own = Spot(frame, 0)
     link = evidence.link(quest, "default", sentence, spot=own, node=default, clause=_function(scope))
-    del node
     return Found((link,), None if isinstance(default, ast.Constant) else quest.at(default, own))
 
 
@@ -289,10 +286,10 @@ def _passed_through(evidence: Evidence, quest: Quest, spot: Spot) -> tuple[ast.e
     if held or quest.path:
         return None
     for clause in evidence.history.clauses(spot):
-        for node in ast.walk(clause):
-            if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.func, ast.Name):
-                if node.func.id in ("map", "filter"):
-                    return node.args[1], (Element(),)
+        for node in own_nodes(clause):
+            match node:
+                case ast.Call(func=ast.Name(id="map" | "filter"), args=[_, iterable]):
+                    return iterable, (Element(),)
     return None
 
 
@@ -351,9 +348,7 @@ def _closure(evidence: Evidence, quest: Quest, outer: ast.AST, name: str) -> Fou
             return evidence.unknown(quest, f"{name} had another value when it was last seen being set")
         sentence = f"{name} is a variable of the enclosing {frame.function}()."
         link = evidence.link(quest, "closure", sentence, observed=certain)
-        found = follow_binding(
-            evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed) and certain
-        )
+        found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed) and certain))
         return Found((link, *found.links), found.next)
     sentence = f"{name} is a parameter of the enclosing {frame.function}()."
     link = evidence.link(quest, "closure", sentence, observed=certain)
@@ -390,7 +385,7 @@ def global_name(evidence: Evidence, quest: Quest, program: Program, name: str) -
             return patched or evidence.unknown(quest, f"line {binding.spot.step.line} had given {name} another value")
     if isinstance(binding.clause, ast.ImportFrom):
         return _imported(evidence, quest, binding)
-    return follow_binding(evidence, quest, name, binding.spot, binding.clause, binding.target, bool(agreed))
+    return follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))
 
 
 def _imported(evidence: Evidence, quest: Quest, binding: Binding) -> Found:

@@ -20,11 +20,11 @@ Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS, *COMPREHENSIONS)
-_COMPREHENSION_NAMES = {
-    "<listcomp>": ast.ListComp,
-    "<setcomp>": ast.SetComp,
-    "<dictcomp>": ast.DictComp,
-    "<genexpr>": ast.GeneratorExp,
+_COMPREHENSION_NAMES: dict[type, str] = {
+    ast.ListComp: "<listcomp>",
+    ast.SetComp: "<setcomp>",
+    ast.DictComp: "<dictcomp>",
+    ast.GeneratorExp: "<genexpr>",
 }
 
 
@@ -76,21 +76,23 @@ class Program:
         while node is not None and (node := self.parents.get(node)) is not scope and node is not None:
             yield node
 
+    @cached_property
+    def _scopes(self) -> dict[tuple[str, int], Scope]:
+        """The scopes by the name and the first line of their code objects."""
+        found: dict[tuple[str, int], Scope] = {}
+        for node in ast.walk(self.source.tree):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    found[node.name, node.lineno] = found[node.name, own_lines(node)[0]] = node
+                case ast.Lambda():
+                    found.setdefault(("<lambda>", node.lineno), node)
+                case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                    found.setdefault((_COMPREHENSION_NAMES[type(node)], node.lineno), node)
+        return found
+
     def scope_named(self, name: str, first_line: int) -> Scope | None:
         """The scope of a code object of that name and first line."""
-        if name == "<module>":
-            return self.source.tree
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                if node.name == name and first_line in (node.lineno, own_lines(node)[0]):
-                    return node
-            elif isinstance(node, ast.Lambda):
-                if name == "<lambda>" and node.lineno == first_line:
-                    return node
-            elif name in _COMPREHENSION_NAMES and isinstance(node, _COMPREHENSION_NAMES[name]):
-                if node.lineno == first_line:
-                    return node
-        return None
+        return self.source.tree if name == "<module>" else self._scopes.get((name, first_line))
 
     def text(self, node: ast.expr) -> str:
         """The source of an expression on one line."""
@@ -181,7 +183,7 @@ def stored_names(clause: Clause) -> Iterator[tuple[str, ast.AST]]:
 
 def _stored(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, Clause) or isinstance(child, ast.Lambda):
+        if isinstance(child, Clause | ast.Lambda):
             continue
         if isinstance(child, ast.Name) and not isinstance(child.ctx, ast.Load):
             yield child.id, child

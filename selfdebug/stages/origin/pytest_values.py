@@ -1,4 +1,4 @@
-"""Values that pytest hands to a test: fixtures, parametrisation, and what monkeypatch and mock put in place of others."""
+"""Values that pytest hands to a test: fixtures, parametrisation, and what monkeypatch and mock put in place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from selfdebug.stages.origin.calls import Made, default_of, from_step
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import Program, constant_of, is_none, last_name
+from selfdebug.stages.origin.program import Program, constant_of, is_none, last_name, own_nodes
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
 
@@ -101,10 +101,10 @@ def _fixture(evidence: Evidence, quest: Quest, name: str) -> tuple[Made, str] | 
         decorator = next((one for one in scope.decorator_list if last_name(one) in _FIXTURES), None)
         if decorator is None or _fixture_name(scope, decorator) != name:
             continue
-        for step in frame.steps:
-            if step.kind in ("return", "yield") and step.sequence < quest.spot.sequence:
-                if evidence.agrees(quest, step.value):
-                    return (frame, step), _scope_of(decorator)
+        made = [step for step in frame.steps if step.kind in ("return", "yield")]
+        for step in made:
+            if step.sequence < quest.spot.sequence and evidence.agrees(quest, step.value):
+                return (frame, step), _scope_of(decorator)
     return None
 
 
@@ -130,28 +130,29 @@ def _keyword(decorator: ast.expr, name: str) -> str | None:
 
 def replaced_name(evidence: Evidence, quest: Quest, name: str) -> Found | None:
     """The executed `monkeypatch.setattr` or `patch` that put the value under that name."""
-    history = evidence.history
-    latest: tuple[Spot, ast.Call, ast.expr | None] | None = None
-    for frame in history.trace.frames:
-        if frame.started > quest.spot.sequence or history.program(frame) is None:
-            continue
-        for spot in history.line_steps(frame, len(frame.steps)):
-            if spot.sequence >= quest.spot.sequence:
-                continue
-            for clause in history.clauses(spot):
-                for node in ast.walk(clause):
-                    if isinstance(node, ast.Call) and _replaces(node, name):
-                        if latest is None or latest[0].sequence < spot.sequence:
-                            latest = (spot, node, _replacement(node))
+    latest = max(_replacements(evidence, name, quest.spot), key=lambda found: found[0].sequence, default=None)
     if latest is None:
         return None
-    spot, call, value = latest
-    text = evidence.text(call, spot)
-    sentence = f"{name} is replaced by {text}."
+    spot, call = latest
+    value = _replacement(call)
+    sentence = f"{name} is replaced by {evidence.text(call, spot)}."
     link = evidence.link(quest, "mock", sentence, spot=spot, node=call)
     if value is None or isinstance(value, ast.Constant):
         return Found((link,))
     return Found((link,), quest.at(value, spot))
+
+
+def _replacements(evidence: Evidence, name: str, before: Spot) -> Iterator[tuple[Spot, ast.Call]]:
+    """The executed calls that replace something of that name, before a moment."""
+    history = evidence.history
+    for frame in history.trace.frames:
+        if frame.started > before.sequence:
+            continue
+        for spot in history.line_steps(frame, len(frame.steps)):
+            for clause in history.clauses(spot) if spot.sequence < before.sequence else ():
+                for node in own_nodes(clause):
+                    if isinstance(node, ast.Call) and _replaces(node, name):
+                        yield spot, node
 
 
 _REPLACERS = frozenset({"setattr", "setitem", "object", "patch"})

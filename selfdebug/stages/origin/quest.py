@@ -166,7 +166,7 @@ class Evidence:
         return self.history.value(expression, spot)
 
     def agrees(self, quest: Quest, seen: TracedValue | None) -> bool | None:
-        """Whether a recorded value is the followed one (with a path: whether one was recorded); None if not recorded."""
+        """Whether a recorded value is the followed one (with a path: any is); None where none was recorded."""
         if seen is None:
             return None
         return bool(quest.path) or is_same(seen, quest.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from selfdebug.model import Link
 from selfdebug.stages.origin.calls import follow_call, from_step
@@ -44,24 +45,14 @@ def _turn(evidence: Evidence, quest: Quest) -> Found:
         member = follow_member(evidence, quest)
         if member is not None:
             return member
-    match quest.expression:
-        case ast.Name():
-            return follow_name(evidence, quest)
-        case ast.Call():
-            return follow_call(evidence, quest)
-        case ast.Attribute():
-            return follow_attribute(evidence, quest)
-        case ast.Subscript():
-            return follow_item(evidence, quest)
-        case ast.NamedExpr(value=value) | ast.Starred(value=value):
-            return Found((), quest.at(value))
-        case ast.Await(value=value):
-            return _awaited(evidence, quest, value)
-        case ast.IfExp() as choice:
-            return _chosen(evidence, quest, choice)
-        case ast.BoolOp() as operation:
-            return _decided(evidence, quest, operation)
-    return _made(evidence, quest)
+    return _RULES.get(type(quest.expression), _made)(evidence, quest)
+
+
+def _same(_evidence: Evidence, quest: Quest) -> Found:
+    """An expression around another one whose value it has."""
+    node = quest.expression
+    assert isinstance(node, ast.NamedExpr | ast.Starred)
+    return Found((), quest.at(node.value))
 
 
 def _made(evidence: Evidence, quest: Quest) -> Found:
@@ -80,8 +71,10 @@ def _made(evidence: Evidence, quest: Quest) -> Found:
     return evidence.end(quest, "computed", f"{text} was computed here.")
 
 
-def _awaited(evidence: Evidence, quest: Quest, value: ast.expr) -> Found:
-    """What `await` gave: of a coroutine that is called here its return, of a task that of the coroutine it was given."""
+def _awaited(evidence: Evidence, quest: Quest) -> Found:
+    """What `await` gave: of a coroutine that is called here its return, of a task that of its coroutine."""
+    assert isinstance(quest.expression, ast.Await)
+    value = quest.expression.value
     if not isinstance(value, ast.Name | ast.Attribute):
         return Found((), quest.at(value))
     history = evidence.history
@@ -99,8 +92,10 @@ def _awaited(evidence: Evidence, quest: Quest, value: ast.expr) -> Found:
     return evidence.unknown(quest, "what was awaited had ended before, or is outside the project")
 
 
-def _chosen(evidence: Evidence, quest: Quest, choice: ast.IfExp) -> Found:
+def _chosen(evidence: Evidence, quest: Quest) -> Found:
     """A conditional expression: the branch that was taken, as far as the recorded values tell."""
+    choice = quest.expression
+    assert isinstance(choice, ast.IfExp)
     decided = _truth(evidence, choice.test, quest.spot)
     branches = {True: choice.body, False: choice.orelse}
     fits = {
@@ -123,8 +118,10 @@ def _chosen(evidence: Evidence, quest: Quest, choice: ast.IfExp) -> Found:
     return Found((link,), None if is_none(branch) and not quest.path else quest.at(branch))
 
 
-def _decided(evidence: Evidence, quest: Quest, operation: ast.BoolOp) -> Found:
+def _decided(evidence: Evidence, quest: Quest) -> Found:
     """`a or b`, `a and b`: the operand whose value it was."""
+    operation = quest.expression
+    assert isinstance(operation, ast.BoolOp)
     stops = isinstance(operation.op, ast.Or)
     for operand in operation.values[:-1]:
         truth = _truth(evidence, operand, quest.spot)
@@ -141,22 +138,27 @@ def _truth(evidence: Evidence, test: ast.expr, spot: Spot) -> bool | None:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inner = _truth(evidence, operand, spot)
             return None if inner is None else not inner
-        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]) if is_none(right):
-            held = evidence.value(left, spot)
-            return None if held is None else held.is_none is isinstance(operator, ast.Is)
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
-            one, other = evidence.value(left, spot), evidence.value(right, spot)
-            if one is None or other is None or one.text.startswith("<") or one.text.endswith("..."):
-                return None
-            return (one.text == other.text) is isinstance(operator, ast.Eq)
-        case ast.BoolOp(op=operator, values=operands):
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return _comparison(evidence, (left, operator, right), spot)
+        case ast.BoolOp(op=operation, values=operands):
             truths = [_truth(evidence, operand, spot) for operand in operands]
-            stops = isinstance(operator, ast.Or)
-            if stops in truths:
-                return stops
-            return None if None in truths else not stops
+            stops = isinstance(operation, ast.Or)
+            return stops if stops in truths else None if None in truths else not stops
     held = evidence.value(test, spot)
     return None if held is None or held.is_missing else _is_true(held.type, held.text)
+
+
+def _comparison(evidence: Evidence, parts: tuple[ast.expr, ast.cmpop, ast.expr], spot: Spot) -> bool | None:
+    left, operator, right = parts
+    one, other = evidence.value(left, spot), evidence.value(right, spot)
+    if one is None or other is None:
+        return None
+    if isinstance(operator, ast.Is | ast.IsNot) and is_none(right):
+        return one.is_none is isinstance(operator, ast.Is)
+    is_whole = not one.text.startswith("<") and not one.text.endswith("...")
+    if isinstance(operator, ast.Eq | ast.NotEq) and is_whole:
+        return (one.text == other.text) is isinstance(operator, ast.Eq)
+    return None
 
 
 def _is_true(kind: str, text: str) -> bool | None:
@@ -186,3 +188,16 @@ def _sent(evidence: Evidence, quest: Quest) -> Found:
     if quest.value.is_none:
         return evidence.end(quest, "send", "The generator went on without being sent a value, so its yield gave None.")
     return evidence.unknown(quest, "who sent it into the generator was not recorded")
+
+
+_RULES: dict[type[ast.expr], Callable[[Evidence, Quest], Found]] = {
+    ast.Name: follow_name,
+    ast.Call: follow_call,
+    ast.Attribute: follow_attribute,
+    ast.Subscript: follow_item,
+    ast.NamedExpr: _same,
+    ast.Starred: _same,
+    ast.Await: _awaited,
+    ast.IfExp: _chosen,
+    ast.BoolOp: _decided,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from functools import lru_cache
 from typing import Any, List, Optional
 
 from .redaction import HIDDEN, is_secret_name, redact
@@ -27,6 +28,8 @@ _CLASS_NAMESPACE = type.__dict__["__dict__"].__get__
 _PLAIN = (bool, float, complex, type(Ellipsis), type(NotImplemented))
 _KEYS = (str, bytes, int, bool, float, type(None))
 _SEQUENCES = (list, tuple)
+_is_secret = lru_cache(maxsize=4096)(is_secret_name)
+_BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
 
 
 def look_up(watches: Any, names: Any, module_globals: dict[str, Any]) -> dict[str, Token]:
@@ -64,19 +67,20 @@ def attribute(owner: Any, name: str) -> Any:
         return _of_class(owner, name)
     found = _of_class(type(owner), name)
     if type(found) is types.MemberDescriptorType:
-        try:
-            return found.__get__(owner)
-        except AttributeError:
-            return MISSING
+        return _in_slot(found, owner)
     if isinstance(found, property):
         return UNKNOWN
     namespace = _namespace(owner)
     if namespace is not None and name in namespace:
         return dict.__getitem__(namespace, name)
-    if found is MISSING:
+    return UNKNOWN if found is not MISSING and hasattr(type(found), "__get__") else found
+
+
+def _in_slot(slot: types.MemberDescriptorType, owner: Any) -> Any:
+    try:
+        return slot.__get__(owner)
+    except AttributeError:
         return MISSING
-    is_plain = not hasattr(type(found), "__get__")
-    return found if is_plain else UNKNOWN
 
 
 def _of_class(cls: type, name: str) -> Any:
@@ -89,7 +93,8 @@ def _of_class(cls: type, name: str) -> Any:
 
 def _namespace(owner: Any) -> dict[str, Any] | None:
     if isinstance(owner, types.ModuleType):
-        return types.ModuleType.__getattribute__(owner, "__dict__")
+        of_module: dict[str, Any] = types.ModuleType.__getattribute__(owner, "__dict__")
+        return of_module
     descriptor = _of_class(type(owner), "__dict__")
     if type(descriptor) is not types.GetSetDescriptorType:
         return None
@@ -123,18 +128,19 @@ def outline(value: Any, name: str = "", depth: int = 0) -> str:
     kind = type(value)
     if kind in _PLAIN or value is None:
         return repr(value)
-    if kind is int:
-        return repr(value) if value.bit_length() < 128 else "<int>"
-    if name and is_secret_name(name):
+    if name and _is_secret(name):
         return HIDDEN
-    if kind in (str, bytes):
-        clean, _ = redact(value[:MAX_TEXT] if kind is str else value[:MAX_TEXT].decode("latin-1"))
-        return ("" if kind is str else "b") + repr(clean) + ("..." if len(value) > MAX_TEXT else "")
-    if kind is dict:
-        return _of_dict(value, depth)
-    if kind in (list, tuple, set, frozenset):
-        return _of_items(value, kind, depth)
+    if kind in (int, str, bytes):
+        return _of_text(value) if kind is not int else repr(value) if value.bit_length() < 128 else "<int>"
+    if kind in _BRACKETS:
+        return _of_dict(value, depth) if kind is dict else _of_items(value, kind, depth)
     return "<" + class_name(kind) + ">"
+
+
+def _of_text(value: Any) -> str:
+    is_text = type(value) is str
+    clean, _ = redact(value[:MAX_TEXT] if is_text else value[:MAX_TEXT].decode("latin-1"))
+    return ("" if is_text else "b") + repr(clean) + ("..." if len(value) > MAX_TEXT else "")
 
 
 def _of_dict(value: dict[Any, Any], depth: int) -> str:
@@ -146,7 +152,7 @@ def _of_dict(value: dict[Any, Any], depth: int) -> str:
 
 
 def _of_items(value: Any, kind: type, depth: int) -> str:
-    opening, closing = {list: "[]", tuple: "()", set: "{}"}.get(kind, "{}")
+    opening, closing = _BRACKETS[kind][0], _BRACKETS[kind][1]
     if not value:
         return kind.__name__ + "()" if kind in (set, frozenset) else opening + closing
     if depth > 1:

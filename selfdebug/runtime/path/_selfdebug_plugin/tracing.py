@@ -31,6 +31,8 @@ MAX_WAY = 60  # frames outside the project between a function and its caller in 
 CHUNK = 2_000
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 _OPERATIONS = opcode.opname
+# Awaiting and iterating end with exceptions of these classes, which the program does not see.
+_UNSEEN = (StopIteration, GeneratorExit, StopAsyncIteration)
 _TOOL_IDS = (3, 4, 2, 5, 1, 0)
 
 
@@ -269,7 +271,7 @@ class _Monitoring:
     def _on_raise(self, _code: CodeType, _offset: int, exception: BaseException) -> None:
         frame = self._getframe(1)
         running = self._trail.running(frame)
-        if running is not None:
+        if running is not None and type(exception) not in _UNSEEN:
             self._trail.raised(frame, running, type(exception))
 
 
@@ -296,7 +298,7 @@ class _TraceFunction:
         if sys.gettrace() == self._on_call:
             sys.settrace(None)
         if getattr(threading, "_trace_hook", None) == self._on_call:
-            threading.settrace(None)  # type: ignore[arg-type] # it takes None, as sys.settrace does
+            threading.settrace(None)
 
     def _on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
         if event != "call" or not self._is_on:
@@ -315,8 +317,7 @@ class _TraceFunction:
         if event == "line":
             self._trail.reached(frame, running, frame.f_lineno)
         elif event == "exception":
-            # Awaiting and iterating end with exceptions of these classes, which the program does not see.
-            if argument[0] not in (StopIteration, GeneratorExit, StopAsyncIteration):
+            if argument[0] not in _UNSEEN:
                 self._trail.raised(frame, running, argument[0])
         elif event == "return":
             self._trail.left(frame, running, _way_out(frame), argument)

@@ -107,17 +107,17 @@ def _chains(clause: Any, own: list[ast.AST]) -> Iterator[tuple[list[Watch], bool
 
 def _looked_up(node: ast.AST) -> list[Watch]:
     """The item that `d.get(key)` and its like look for."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        if node.func.attr in ("get", "pop", "setdefault"):
-            return chain_of(ast.Subscript(value=node.func.value, slice=node.args[0], ctx=ast.Load()))
-    return []
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+        return []
+    if node.func.attr not in ("get", "pop", "setdefault"):
+        return []
+    return chain_of(ast.Subscript(value=node.func.value, slice=node.args[0], ctx=ast.Load()))
 
 
 def _bound_names(clause: Any) -> Iterator[str]:
-    if isinstance(clause, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or (
-        isinstance(clause, ast.ExceptHandler) and clause.name
-    ):
-        yield clause.name
+    if isinstance(clause, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
+        if clause.name:
+            yield clause.name
     elif isinstance(clause, (ast.Import, ast.ImportFrom)):
         for alias in clause.names:
             yield alias.asname or alias.name.partition(".")[0]
@@ -154,7 +154,7 @@ def _item_chain(node: ast.Subscript) -> list[Watch]:
     return [*inner, *before, Watch(base + "[" + key + "]", base, "item-of", key)]
 
 
-def _constant(node: ast.AST) -> tuple[str | bytes | int | float | bool | None] | None:
+def _constant(node: ast.AST) -> tuple[Any] | None:
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node, sign = node.operand, -1
