@@ -216,7 +216,8 @@ def test_over_real_pipes_a_run_is_shown_made_explained_and_undone(tmp_path: Path
             await client.call_tool("read_skill", {})
             overview = text_of(await client.call_tool("run_overview", {}))
             assert f"<trace run={run_id[1]}>" in overview
-            step = re.search(r"(keep#\d+): [^;]*patch\.diff", overview)
+            wrote = text_of(await client.call_tool("who_wrote", {"key": "patch.diff"}))
+            step = re.search(r"(keep#\d+) wrote patch\.diff", wrote)
             assert step
             diff = text_of(await client.call_tool("get_value", {"step": step[1], "key": "patch.diff"}))
             assert "+    if customer is not None and customer.orders > 10:  # often here" in diff
