@@ -393,3 +393,17 @@ def test_a_second_run_on_the_same_project_is_refused(tmp_path: Path) -> None:
     first.communicate()
     assert second.returncode == 64
     assert str(first.pid) in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("assertion", "pinned"),
+    [("assert name(None) == ''", True), ("name(None)", False), ("assert isinstance(name(None), str)", False)],
+)
+def test_the_report_says_whether_a_test_holds_the_default(tmp_path: Path, assertion: str, pinned: bool) -> None:
+    code = "def name(user) -> str:\n    return user.name.title()\n"
+    tests = f"from users import name\n\n\ndef test_a():\n    {assertion}\n"
+    done = run(project(tmp_path, {"users.py": code, "test_users.py": tests}))
+    assert done.exit_code == 0
+    (pin,) = done.attempts[-1].pins
+    assert (pin.part, pin.pinned) == ('default ""', pinned)
+    assert ("notices" in pin.sentence) is not pinned
