@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -9,6 +11,8 @@ import click
 from selfdebug.cli import history, options, output
 from selfdebug.cli.trace import caller, session_option, state_of
 from selfdebug.errors import InputError, SelfdebugError
+from selfdebug.reports.documents import dumps
+from selfdebug.terminal import one_line
 from selfdebug.trace import exchange, retention
 from selfdebug.trace.records import Run
 from selfdebug.trace.redaction import Redactor
@@ -28,6 +32,37 @@ def runs(ctx: click.Context, root: Path | None, as_json: bool) -> int | None:
     if ctx.invoked_subcommand is not None:
         return None
     return int(ctx.invoke(history.runs, root=root, as_json=as_json))
+
+
+@runs.command()
+@options.root_option
+@session_option
+@options.json_option
+def recorded(root: Path | None, session: str | None, as_json: bool) -> int:
+    """List the runs of yours that can be asked why, the one that ended last first; also those that changed nothing."""
+    _, state = state_of(root)
+    owner = caller(session)
+    store = Store.open(state)
+    mine: list[Run] = []
+    if store is not None:
+        with store:
+            store.close_abandoned()
+            mine = [run for run in store.runs() if run.status is not None and owner.sees(run)]
+    mine.sort(key=lambda run: run.ended or 0.0, reverse=True)
+    if as_json:
+        output.write(dumps({"runs": [asdict(run) for run in mine]}))
+    elif mine:
+        output.write("".join(f"{_line(run)}\n" for run in mine))
+    else:
+        output.write("No run of yours is recorded here.\n")
+    return 0
+
+
+def _line(run: Run) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
+    marks = [mark for mark, holds in (("imported", run.imported), ("one-shot", run.shelf == "one-shot")) if holds]
+    marked = f" ({', '.join(marks)})" if marks else ""
+    return f"{one_line(run.id)}  {when}  {run.status}{marked}"
 
 
 @runs.command()

@@ -129,6 +129,19 @@ def test_a_run_is_exported_imported_and_pruned(project: Path, call: Call) -> Non
     assert call("runs", "export", "run-1", "--output", "no/such/folder.json")[0] == 3
 
 
+def test_the_runs_that_can_be_asked_are_listed_also_those_that_changed_nothing(project: Path, call: Call) -> None:
+    assert call("runs", "recorded") == (0, "No run of yours is recorded here.\n", "")
+    record(project / ".selfdebug", ROLLED_BACK, run_id="first")
+    record(project / ".selfdebug", run_id="second", one_shot=True)
+    record(project / ".selfdebug", run_id="not-yours", session="a")
+    lines = call("runs", "recorded")[1].splitlines()
+    assert [line.split("  ")[0] for line in lines] == ["second", "first"]
+    assert lines[0].endswith("  passed (one-shot)")
+    assert lines[1].endswith("  rolled back")
+    listed = json.loads(call("runs", "recorded", "--session", "a", "--json")[1])["runs"]
+    assert [(run["id"], run["status"]) for run in listed] == [("not-yours", "passed")]
+
+
 def test_a_damaged_event_of_a_file_is_counted(project: Path, call: Call) -> None:
     record(project / ".selfdebug")
     document = json.loads(call("runs", "export", "run-1")[1])
