@@ -1,0 +1,75 @@
+"""Times ways to do the same thing, turn by turn in one session, and writes what came out as a table, JSON and SVG.
+
+Only ratios mean anything on another machine; they are of medians, and the spread stands beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The seconds of one way, and by how much `base` takes longer (`ratio`, of the medians)."""
+
+    subject: str
+    way: str
+    median: float
+    low: float
+    high: float
+    ratio: float
+    rounds: int
+
+
+def interleaved(subject: str, ways: Mapping[str, Callable[[], object]], rounds: int) -> list[Timing]:
+    """Time each way once a round, after one round that does not count; the first way is what others are set against."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name, way in ways.items():
+            began = time.perf_counter()
+            way()
+            if number:
+                seconds[name].append(time.perf_counter() - began)
+    base = statistics.median(next(iter(seconds.values())))
+    return [
+        Timing(subject, name, middle := statistics.median(taken), min(taken), max(taken), base / middle, rounds)
+        for name, taken in seconds.items()
+    ]
+
+
+def report(title: str, timings: list[Timing], folder: Path | None) -> None:
+    """Print a table; write `title`.json and .svg into `folder`, if one is given."""
+    print(f"{'':28} {'way':34} {'median ms':>10} {'lowest':>9} {'highest':>9} {'times':>8}")
+    for each in timings:
+        figures = f"{each.median * 1000:10.2f} {each.low * 1000:9.2f} {each.high * 1000:9.2f} {each.ratio:8.1f}"
+        print(f"{each.subject:28} {each.way:34} {figures}")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{title}.json").write_text(json.dumps([asdict(each) for each in timings], indent=1) + "\n")
+        (folder / f"{title}.svg").write_text(drawn(title, timings))
+
+
+def drawn(title: str, timings: list[Timing]) -> str:
+    """A bar for each way, as long as it is quicker than the first."""
+    height = 24
+    widest = max(each.ratio for each in timings)
+    rows = []
+    for number, each in enumerate(timings):
+        y = 40 + number * height
+        width = max(2.0, 320 * each.ratio / widest)
+        label = escape(f"{each.subject}: {each.way}")
+        rows.append(f'<text x="10" y="{y + 14}">{label}</text>')
+        rows.append(f'<rect x="420" y="{y}" width="{width:.0f}" height="{height - 6}" fill="#4477aa"/>')
+        rows.append(f'<text x="{426 + width:.0f}" y="{y + 14}">{each.ratio:.1f}</text>')
+    total = 50 + len(timings) * height
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="820" height="{total}" font-family="sans-serif" font-size="12">'
+    )
+    caption = f'<text x="10" y="22" font-weight="bold">{escape(title)}: times as quick as the first way</text>'
+    return "\n".join([head, caption, *rows, "</svg>", ""])

@@ -1,0 +1,69 @@
+"""What the snapshot of one file and its restoring cost, against stashing and popping the tree with pygit2.
+
+python -m benchmarks snapshot [--rounds N] [--files 1000 10000] [--folder PATH]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import uuid
+from pathlib import Path
+
+import pygit2
+
+from benchmarks.measure import Timing, interleaved, report
+from selfdebug.workspace import Workspace
+
+AUTHOR = pygit2.Signature("case", "case@example.org")
+
+
+def repository(root: Path, files: int) -> pygit2.Repository:
+    """A repository with so many committed files, a hundred a folder, one of which is edited."""
+    for number in range(files):
+        folder = root / f"package_{number // 100}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"module_{number}.py").write_text(f"VALUE = {number}\n")
+    made = pygit2.init_repository(str(root))
+    made.index.add_all()
+    made.index.write()
+    made.create_commit("HEAD", AUTHOR, AUTHOR, "before", made.index.write_tree(), [])
+    (root / "package_0" / "module_1.py").write_text("VALUE = 'edited by the user'\n")
+    return made
+
+
+def kept_and_restored(root: Path) -> None:
+    """Save a file, edit it, and put it back."""
+    workspace = Workspace.open(root)
+    run_id = f"measured-{uuid.uuid4().hex}"
+    with workspace.lock(run_id):
+        workspace.snapshot(["package_0/module_0.py"], run_id)
+        workspace.write("package_0/module_0.py", b"VALUE = None\n")
+        workspace.roll_back()
+
+
+def stashed_and_popped(made: pygit2.Repository) -> None:
+    """The same by git's own means."""
+    made.stash(AUTHOR)
+    made.stash_pop()
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(prog="snapshot", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--files", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args(arguments)
+    timings: list[Timing] = []
+    for files in options.files:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            made = repository(root, files)
+            ways = {
+                "stash and pop with pygit2": lambda: stashed_and_popped(made),  # noqa: B023 - called in this turn
+                "snapshot and roll back": lambda: kept_and_restored(root),  # noqa: B023 - called in this turn
+            }
+            timings += interleaved(f"{files} files", ways, options.rounds)
+    report("snapshot", timings, options.folder)
+    return 0

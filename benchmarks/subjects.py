@@ -1,0 +1,62 @@
+"""What the measurements of trials are about: small projects that fail, and all edits that are proposed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from codemods.selfdebug.base import RefusedError, TargetNotFoundError
+from codemods.selfdebug.source import Source
+from selfdebug.model import Failure, Patch, Site
+from selfdebug.stages.locate import Unlocated, locate
+from selfdebug.stages.propose import Evidence, LocatedSite, apply_candidate, propose, read_expectations
+from selfdebug.stages.propose import test_frame as frame_of_test
+
+SHAPES = Path(__file__).parents[1] / "tests" / "codemods" / "guard_shapes"
+
+
+def shapes() -> list[Path]:
+    """The folders of the shared shapes of crashes, each with a subject and its tests."""
+    return sorted(folder for folder in SHAPES.iterdir() if folder.is_dir())
+
+
+def copied(shape: Path, root: Path) -> Path:
+    """A shape as a project in the new folder `root`."""
+    root.mkdir(parents=True)
+    for file in shape.glob("*.py.txt"):
+        (root / file.stem).write_bytes(file.read_bytes())
+    return root
+
+
+def patches(root: Path, failure: Failure) -> list[Patch]:
+    """The different edits that are proposed for the place of a failure, most likely first; nothing is observed."""
+    crash = failure.crash
+    frame = next((each for each in reversed(crash.project_frames) if not each.is_test), None)
+    if frame is None or frame.file is None:
+        return []
+    source = Source.parse((root / frame.file).read_bytes())
+    location = locate(frame, crash.exception, source)
+    if isinstance(location, Unlocated):
+        return []
+    test = frame_of_test(failure)
+    text = (root / test.file).read_text() if test and test.file else ""
+    wanted = read_expectations(text, (test.line if test else None) or 0)
+    found: dict[bytes, Patch] = {}
+    for candidate in propose([LocatedSite(Site.CRASH, location, source)], Evidence(crash.exception, (), wanted)):
+        try:
+            patch = apply_candidate(candidate, source)
+        except (RefusedError, TargetNotFoundError):
+            continue
+        found.setdefault(patch.after, patch)
+    return list(found.values())
+
+
+def spread(found: Sequence[Patch], count: int) -> list[Patch]:
+    """So many of the edits, of as many families as there are."""
+    families: dict[str, list[Patch]] = {}
+    for patch in found:
+        families.setdefault(patch.candidate.family, []).append(patch)
+    chosen: list[Patch] = []
+    while len(chosen) < min(count, len(found)):
+        chosen.extend(waiting.pop(0) for waiting in families.values() if waiting)
+    return chosen[:count]

@@ -1,0 +1,26 @@
+"""The quick trials and fresh processes give the same verdicts, on every shared shape of a crash."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.subjects import copied, shapes
+from benchmarks.tier_agreement import compared
+from selfdebug.pytest_process import Interpreter
+
+# What runs while the module is imported cannot be judged without importing it again.
+NOT_WARM = {"module-level", "default-argument"}
+
+
+@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: str(shape.name))
+def test_candidates_of_several_families_are_judged_alike(shape: Path, tmp_path: Path) -> None:
+    root = copied(shape, tmp_path / "project")
+    found = compared(Interpreter.find(sys.executable), root, each=3)
+    assert found
+    assert not [each for each in found if not each.agrees]
+    assert shape.name in NOT_WARM or any(each.warm for each in found)
