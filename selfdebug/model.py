@@ -205,7 +205,8 @@ class TracedStep:
 class TracedFrame:
     """One execution of a function, module or class body of the project, with the frame of the project that called it.
 
-    `way` counts the frames outside the project between the two.
+    `way` counts the frames outside the project between the two. A partial frame ran too often for its last lines to be
+    recorded; of an old one only the last execution of each line is there, if anything.
     """
 
     number: int
@@ -220,6 +221,8 @@ class TracedFrame:
     arguments: tuple[tuple[str, TracedValue], ...]
     thread: int
     steps: tuple[TracedStep, ...]
+    is_partial: bool = False
+    is_old: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class _Reader:
 
     def _take_traced(self, line: dict[str, Any]) -> None:
         node_id = None if line["node"] is None else self._node(line["node"])
-        self._found.traces.append(self._trace.finished(node_id, str(line["gap"]), bool(line["cut"])))
+        self._found.traces.append(self._trace.finished(node_id, str(line["gap"]), int(line["oldest"])))
 
     def _take_served(self, line: dict[str, Any]) -> None:
         file = self._project.file(str(line["path"]))

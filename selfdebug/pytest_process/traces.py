@@ -10,6 +10,7 @@ from selfdebug.model import Trace, TracedFrame, TracedStep, TracedValue
 from selfdebug.pytest_process.project import ProjectFiles
 
 _NONE = TracedValue(0, "NoneType", "None")
+_NEW_LOCALS = 0x2  # a flag of the code of functions; modules and class bodies do not have it
 _KINDS = {"r": "return", "y": "yield", "u": "unwind"}
 
 
@@ -19,6 +20,7 @@ class _Code:
     function: str
     qualified: str
     first_line: int
+    is_imported: bool
 
 
 @dataclass(slots=True)
@@ -27,6 +29,7 @@ class _Call:
     event: list[Any]
     steps: list[TracedStep] = field(default_factory=list)
     frame: TracedFrame | None = None
+    is_partial: bool = False
 
 
 class TraceReader:
@@ -44,24 +47,34 @@ class TraceReader:
                 case "d":
                     file = self._project.file(str(event[2]))
                     if file is not None:
-                        self._codes[event[1]] = _Code(file, event[3], event[4], event[5])
+                        self._codes[event[1]] = _Code(file, event[3], event[4], event[5], not event[6] & _NEW_LOCALS)
                 case "c":
                     code = self._codes.get(event[3])
                     if code is not None:
                         self._calls[event[2]] = _Call(code, event)
+                case "h":
+                    if event[2] in self._calls:
+                        self._calls[event[2]].is_partial = True
                 case _:
                     call = self._calls.get(event[2])
                     if call is not None:
                         call.steps.append(_step(event))
 
-    def finished(self, node_id: str | None, gap: str, is_cut: bool) -> Trace:
-        """The trace of all that was taken so far."""
-        return Trace(node_id, tuple(_frame(call) for call in self._calls.values()), gap, is_cut)
+    def finished(self, node_id: str | None, gap: str, oldest: int) -> Trace:
+        """The trace of all that was taken so far; functions before the event `oldest` are there in part only."""
+        frames = tuple(_frame(call, oldest) for call in self._calls.values())
+        return Trace(node_id, frames, gap, oldest > 0 or any(frame.is_partial for frame in frames))
 
 
-def _frame(call: _Call) -> TracedFrame:
-    if call.frame is not None and len(call.frame.steps) == len(call.steps):
-        return call.frame  # of an earlier trace
+def _frame(call: _Call, oldest: int) -> TracedFrame:
+    is_old = call.event[1] < oldest and not call.code.is_imported
+    known = call.frame
+    if known is not None and (len(known.steps), known.is_partial, known.is_old) == (
+        len(call.steps),
+        call.is_partial,
+        is_old,
+    ):
+        return known  # of an earlier trace
     _, started, number, _, caller, caller_line, way, arguments, thread = call.event
     code = call.code
     call.frame = TracedFrame(
@@ -77,6 +90,8 @@ def _frame(call: _Call) -> TracedFrame:
         arguments=_values(arguments),
         thread=thread,
         steps=tuple(call.steps),
+        is_partial=call.is_partial,
+        is_old=is_old,
     )
     return call.frame
 

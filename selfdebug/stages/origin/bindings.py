@@ -118,11 +118,13 @@ def _looped(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
     assert isinstance(clause, ast.For | ast.AsyncFor)
     turn = len(_visits(evidence, spot, clause)) - 1
     way = way_to(clause.target, binding.target) or ()
-    which = f"turn {turn + 1} of the loop over {evidence.text(clause.iter, spot)}"
+    iterable = evidence.text(clause.iter, spot)
+    is_counted = not (spot.frame.is_partial or spot.frame.is_old)
+    which = f"turn {turn + 1} of the loop over {iterable}" if is_counted else f"a turn of the loop over {iterable}"
     sentence = f"{evidence.with_path(binding.name, quest.path)} was {quest.text} in {which}."
     link = _link(evidence, quest, binding, "for-target", sentence, clause.target)
     # A generator yields when the loop asks for the next value, any other iterable was made before the first turn.
-    asked = quest.at(clause.iter, spot, (Element(turn), *way, *quest.path))
+    asked = quest.at(clause.iter, spot, (Element(turn if is_counted else None), *way, *quest.path))
     if turn == 0 or evidence.history.made_during(spot):
         return Found((link,), asked)
     return Found((link,), quest.at(clause.iter, _visits(evidence, spot, clause)[0], asked.path))

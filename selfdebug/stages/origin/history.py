@@ -152,9 +152,9 @@ class History:
             if at_the_end is not None:
                 return at_the_end
         for index in (spot.index, *range(last, first - 1, -1)):
-            found = dict(steps[index].reads).get(key)
-            if found is not None:
-                return found
+            read: TracedValue | None = dict(steps[index].reads).get(key)
+            if read is not None:
+                return read
         return None
 
     def before(self, expression: ast.AST, spot: Spot) -> TracedValue | None:

@@ -43,8 +43,11 @@ def _own(evidence: Evidence, quest: Quest, scope: Scope, name: str) -> Found | N
     if isinstance(scope, ast.Module):
         return None
     local = latest_binding(evidence, [quest.spot.frame], name, quest.spot)
-    if local is not None and not _is_declared(scope, name):
+    is_bound_here = _binds(evidence.program(quest.spot), scope, name)
+    if local is not None and not _is_declared(scope, name) and not quest.spot.frame.is_partial:
         return _bound(evidence, quest, name, local)
+    if is_bound_here and (quest.spot.frame.is_partial or quest.spot.frame.is_old):
+        return evidence.unknown(quest, f"{quest.spot.frame.function}() ran too often for all its lines to be recorded")
     return _parameter(evidence, quest, scope, name) if name in parameter_names(scope) else None
 
 

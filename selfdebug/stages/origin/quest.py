@@ -68,6 +68,10 @@ class Found:
     next: Quest | None = None
 
 
+# Links that say what was stored last: a trace with gaps may have missed a later store.
+_STORED = frozenset({"attribute", "item", "class-attribute", "default", "closure"})
+
+
 @dataclass(eq=False)
 class Evidence:
     """The history with what all rules need: values and links."""
@@ -136,7 +140,7 @@ class Evidence:
             code=program.header(clause) if clause is not None else program.source.lines[line - 1].strip(),
             value=quest.text,
             kind=kind,
-            evidence="observed" if observed else "inferred",
+            evidence="observed" if observed and not (kind in _STORED and self.history.trace.is_cut) else "inferred",
             sentence=sentence,
         )
 

@@ -75,7 +75,9 @@ def _failed_at(history: History, file: str, lines: tuple[int, int]) -> Spot | No
         for index, step in enumerate(frame.steps):
             if step.kind == "raise" and lines[0] <= step.line <= lines[1]:
                 place = next(history.line_steps(frame, index), None)
-                if place is not None and (found is None or found.sequence < place.sequence):
+                if place is None or not lines[0] <= place.step.line <= lines[1]:
+                    place = Spot(frame, index)  # its line event was not recorded
+                if found is None or found.sequence < place.sequence:
                     found = place
     return found
 

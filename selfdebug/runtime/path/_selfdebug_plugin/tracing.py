@@ -12,9 +12,10 @@ import opcode
 import os
 import sys
 import threading
+import time
 from collections import deque
 from types import CodeType, FrameType
-from typing import Any, Generator, List
+from typing import Any, Generator, Iterator, List
 
 import pytest
 
@@ -28,6 +29,9 @@ Event = List[Any]
 MAX_EVENTS = 120_000  # of functions; the newest stay
 MAX_IMPORTED = 20_000  # of modules and class bodies, which run once
 MAX_WAY = 60  # frames outside the project between a function and its caller in it
+MAX_STACK = 200  # frames that an exception has just ended
+PATIENCE = 4.0  # seconds until the lines of the code that runs most are left alone
+HOT = 20_000  # lines
 CHUNK = 2_000
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 _OPERATIONS = opcode.opname
@@ -39,20 +43,24 @@ _TOOL_IDS = (3, 4, 2, 5, 1, 0)
 class _Running:
     """A frame that is being executed: its number and the line event whose stores are still to be seen."""
 
-    __slots__ = ("code", "line", "number")
+    __slots__ = ("began", "code", "latest", "line", "number")
 
     def __init__(self, number: int, code: _Code) -> None:
         self.number = number
         self.code = code
+        self.began: Event = []
+        self.latest: dict[int, Event] = {}  # the last event of each line, for when the ring is full
         self.line: Event | None = None
 
 
 class _Code:
     """A code object of the project, by number, with what its file's lines are to be watched for."""
 
-    __slots__ = ("is_imported", "lines", "number")
+    __slots__ = ("count", "is_hot", "is_imported", "lines", "number")
 
     def __init__(self, number: int, lines: Lines, is_imported: bool) -> None:
+        self.count = 0
+        self.is_hot = False  # ran so often that its lines are not looked at any more
         self.number = number
         self.lines = lines
         self.is_imported = is_imported
@@ -72,6 +80,12 @@ class Trail:
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._imported: deque[Event] = deque(maxlen=MAX_IMPORTED)
         self._described: list[Event] = []
+        self._unwound: deque[_Running] = deque(maxlen=MAX_STACK)
+        self._written = 0
+        self._oldest = 0
+        self._clock = time.perf_counter
+        self._patience = self._clock() + PATIENCE
+        self._hot = HOT
         self._lock = threading.Lock()
         self._getframe = sys._getframe
         self._ident = threading.get_ident
@@ -113,17 +127,17 @@ class Trail:
         count += bool(frame.f_code.co_flags & 0x4) + bool(frame.f_code.co_flags & 0x8)
         values = frame.f_locals
         given = {name: token(values[name], name) for name in names[:count] if name in values}
-        self._keep(
-            code,
-            [
-                *("c", next(self._sequence), running.number, code.number),
-                above.number if above is not None else None,
-                caller.f_lineno if above is not None and caller is not None else None,
-                way,
-                given,
-                self._ident(),
-            ],
-        )
+        running.began = [
+            *("c", next(self._sequence), running.number, code.number),
+            above.number if above is not None else None,
+            caller.f_lineno if above is not None and caller is not None else None,
+            way,
+            given,
+            self._ident(),
+        ]
+        self._keep(code, running.began)
+        if code.is_hot:
+            self._keep(code, ["h", next(self._sequence), running.number])
 
     def reached(self, frame: FrameType, running: _Running, line: int) -> None:
         """A line of the frame is about to be executed."""
@@ -133,7 +147,22 @@ class Trail:
         reads = look_up(watched.reads, frame.f_locals, frame.f_globals) if watched.reads else {}
         event: Event = ["l", next(self._sequence), running.number, line, reads, None]
         running.line = event
+        running.latest[line] = event
+        running.code.count += 1
         self._keep(running.code, event)
+        if not running.code.count & 0x3FF and self._clock() > self._patience:
+            self._lose_patience()
+
+    def _lose_patience(self) -> None:
+        """Stop looking at the lines of the code that runs most; the calls and returns of all stay."""
+        for _, code in list(self._codes.values()):
+            if code is not None and not code.is_imported and code.count > self._hot:
+                code.is_hot = True
+        for running in list(self._running.values()):
+            if running.code.is_hot:
+                self._keep(running.code, ["h", next(self._sequence), running.number])
+        self._hot //= 4
+        self._patience = self._clock() + PATIENCE
 
     def left(self, frame: FrameType, running: _Running, kind: str, value: object = None) -> None:
         """The frame returns (`r`), yields (`y`) or is unwound by an exception (`u`)."""
@@ -152,6 +181,8 @@ class Trail:
         self._keep(running.code, event)
         if kind != "y":
             self._running.pop(id(frame), None)
+        if kind == "u":
+            self._unwound.append(running)
 
     def raised(self, frame: FrameType, running: _Running, exception: type) -> None:
         """An exception is raised in the frame, or arrives in it."""
@@ -179,17 +210,30 @@ class Trail:
     def _keep(self, code: _Code, event: Event) -> None:
         (self._imported if code.is_imported else self._events).append(event)
 
+    def _of_stack(self, oldest: int) -> Iterator[Event]:
+        """What had to make room of the frames that still run, or that an exception has just ended."""
+        stack = {running.number: running for running in (*self._unwound, *self._running.values())}
+        for running in stack.values():
+            if not running.code.is_imported:
+                for event in (running.began, *running.latest.values()):
+                    if self._written < _sequence_of(event) < oldest:
+                        yield event
+
     def running(self, frame: FrameType) -> _Running | None:
         """The record of a frame that is being traced."""
         return self._running.get(id(frame))
 
-    def is_cut(self) -> bool:
-        """Whether older events had to make room."""
-        return len(self._events) == MAX_EVENTS or len(self._imported) == MAX_IMPORTED
+    def oldest(self) -> int:
+        """The number of the oldest event of a function that has not had to make room; 0 when all are there."""
+        if len(self._events) == MAX_EVENTS:
+            self._oldest = _sequence_of(self._events[0])
+        return self._oldest
 
     def drain(self) -> list[Event]:
         """All events in their order, after the descriptions of the code objects; they are given away."""
-        events = sorted(itertools.chain(self._imported, self._events), key=_sequence_of)
+        kept = itertools.chain(self._imported, self._events, self._of_stack(self.oldest()))
+        events = sorted(kept, key=_sequence_of)
+        self._written = next(self._sequence)
         described, self._described = self._described, []
         self._events.clear()
         self._imported.clear()
@@ -247,11 +291,15 @@ class _Monitoring:
         self._trail.called(frame, known)
         return None
 
-    def _on_line(self, _code: CodeType, line: int) -> None:
+    def _on_line(self, _code: CodeType, line: int) -> Any:
         frame = self._getframe(1)
         running = self._trail.running(frame)
-        if running is not None:
-            self._trail.reached(frame, running, line)
+        if running is None:
+            return None
+        if running.code.is_hot:
+            return self._disable
+        self._trail.reached(frame, running, line)
+        return None
 
     def _on_return(self, _code: CodeType, _offset: int, value: object) -> None:
         self._leave("r", value)
@@ -308,6 +356,8 @@ class _TraceFunction:
             return None
         if self._trail.running(frame) is None:  # else a generator that goes on
             self._trail.called(frame, known)
+        if known.is_hot:
+            frame.f_trace_lines = False
         return self._on_event
 
     def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -315,7 +365,10 @@ class _TraceFunction:
         if running is None or not self._is_on:
             return None
         if event == "line":
-            self._trail.reached(frame, running, frame.f_lineno)
+            if running.code.is_hot:
+                frame.f_trace_lines = False
+            else:
+                self._trail.reached(frame, running, frame.f_lineno)
         elif event == "exception":
             if argument[0] not in _UNSEEN:
                 self._trail.raised(frame, running, argument[0])
@@ -368,8 +421,7 @@ class Tracer:
     def _write(self, node_id: str | None) -> None:
         if os.getpid() != self._pid:
             return
-        is_cut = self._trail.is_cut()
         events = self._trail.drain()
         for start in range(0, len(events), CHUNK):
             self._journal.append("trace", events=events[start : start + CHUNK])
-        self._journal.append("traced", node=node_id, gap=self._gap, cut=is_cut)
+        self._journal.append("traced", node=node_id, gap=self._gap, oldest=self._trail.oldest())

@@ -177,7 +177,7 @@ class WarmSession:
         self._reporter.begin_again(session.config, finder, len(session.items))
         session.config.option.tbstyle = "line"  # nobody reads the long one, which parses whole files
         footprints.watch()
-        _run_tests(session)
+        _run_tests(session, is_trial=bool(sources))
         if footprints.first is not None:
             self._journal.append("unfit", reason=footprints.first)
             return False
@@ -203,12 +203,18 @@ def _fork() -> int:
         return os.fork()
 
 
-def _run_tests(session: Any) -> None:
-    """What pytest's own loop does, by the hook, so that plugins which replace or wrap the running of a test do so."""
+def _run_tests(session: Any, is_trial: bool) -> None:
+    """What pytest's own loop does, by the hook, so that plugins which replace or wrap the running of a test do so.
+
+    A trial is over with the first test that fails: its verdict cannot change any more.
+    """
     items = session.items
     for item, following in zip(items, [*items[1:], None]):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.shouldfail or session.shouldstop:
+            return
+        if is_trial and session.testsfailed:
+            session._setupstate.teardown_exact(None)  # what the next test would have shared with this one
             return
 
 
