@@ -90,6 +90,7 @@ def attempt(bench: Bench, number: int, group: Group, diagnosis: Diagnosis, budge
 
     At most `budget` candidates are run. The kept patch is on disk (in memory on a dry run) when this returns.
     """
+    bench.prepare_screening(group[:_MAX_SCREENED], _node_ids(group))
     trials: list[Trial] = []
     tried = 0
     for patches in _rounds(bench, group, diagnosis, trials):

@@ -74,6 +74,10 @@ class Bench:
         self._record(done, "the plugin reports, and nothing is written into the project")
         return done
 
+    def prepare_screening(self, group: Sequence[Failure], node_ids: Sequence[str]) -> None:
+        """Let what `screen` needs start in the background."""
+        self.screening.prepare(group, node_ids, self.changed)
+
     def screen(
         self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]
     ) -> PytestRun | None:

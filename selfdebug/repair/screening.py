@@ -25,6 +25,16 @@ class Screening:
     _situation: _Situation | None = None
     _is_checked: bool = False
 
+    def prepare(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
+        """Let the server for these tests start, beside whatever is done until its first `run`."""
+        if not node_ids or any(failure.when is When.COLLECT for failure in group):
+            self.close()
+            self._situation = None
+            return  # all tests are run, or nothing is collected of which a child could run
+        situation = (tuple(node_ids), tuple(sorted(edited.items())))
+        if self._situation != situation:
+            self._start(situation, edited)
+
     def run(
         self,
         group: Sequence[Failure],
@@ -34,11 +44,7 @@ class Screening:
         run_id: str,
     ) -> PytestRun | None:
         """Run `node_ids` with `sources`, on top of the `edited` files; None where this cannot be told here."""
-        if any(failure.when is When.COLLECT for failure in group):
-            return None  # nothing is collected of which a child could run
-        situation = (tuple(node_ids), tuple(sorted(edited.items())))
-        if self._situation != situation:
-            self._start(situation, edited)
+        self.prepare(group, node_ids, edited)
         server = self._server
         if server is None:
             return None

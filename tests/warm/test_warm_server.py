@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 import time
@@ -23,9 +24,12 @@ TEST = """
 """
 
 
-@pytest.fixture(scope="session")
-def interpreter() -> Interpreter:
-    return Interpreter.find(sys.executable)
+PYTHONS = [sys.executable, *filter(None, os.environ.get("SELFDEBUG_TEST_PYTHONS", "").split(os.pathsep))]
+
+
+@pytest.fixture(scope="session", params=PYTHONS, ids=lambda python: str(Path(python).parents[1].name))
+def interpreter(request: pytest.FixtureRequest) -> Interpreter:
+    return Interpreter.find(request.param)
 
 
 @dataclass(frozen=True)
