@@ -191,6 +191,8 @@ def _statement(source: Source, parent: ast.AST, node: ast.If) -> Iterator[_Found
     if question is None or not source.text.startswith("if", start) or node.body[0].lineno == node.lineno:
         return
     guard = source.extent(node)
+    if question.is_positive and isinstance(node.body[-1], ast.Raise):
+        return
     if question.is_positive:
         yield from ((question.what, "wrap", guard, cuts) for cuts in _unwrapped(source, node, node.body))
         return

@@ -114,7 +114,7 @@ def _selfdebug(ready: Prepared, folder: Path, limit: float) -> tuple[int | None,
         try:
             output, errors = child.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGINT)  # as Ctrl-C does, so that it rolls back
+            os.killpg(child.pid, signal.SIGTERM)  # it rolls back, also where this script runs with SIGINT ignored
             output, errors = child.communicate()
             return None, output, errors
         return child.returncode, output, errors

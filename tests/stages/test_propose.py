@@ -310,3 +310,9 @@ def test_a_guard_of_the_module_lends_what_it_returns() -> None:
     defaults = early_defaults(text, 13, "unsupported operand type(s) for +: 'NoneType' and 'int'")
     assert "str(value)" in defaults[:4]
     assert "str(other)" not in defaults
+
+
+def test_a_parameter_that_is_given_back_elsewhere_is_given_back_early() -> None:
+    text = "def push(item, key):\n    key, data = find(key)\n    item[key] = data\n    return item\n"
+    defaults = early_defaults(text, 2, "cannot unpack non-iterable NoneType object")
+    assert defaults[0] == "item"

@@ -29,6 +29,9 @@ def evident_results(function: Function, module: ast.Module) -> Iterator[Default]
         code = f"({', '.join(['None'] * count)}{',' if count == 1 else ''})"
         yield Default(code, f"a caller takes the result of {function.name} apart", _TAKEN_APART)
     known = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    for name in _returned_names(function):
+        if name in known:
+            yield Default(name, f"{function.name} gives its parameter {name} back elsewhere", _PASSED_ON)
     readable = known | bound_names(module, 0)
     for fallback in _fallbacks(module):
         code = ast.unparse(fallback)
@@ -36,6 +39,12 @@ def evident_results(function: Function, module: ast.Module) -> Iterator[Default]
         if own and len(code) <= _LONGEST and _is_readable(fallback, readable):
             near = function.lineno <= fallback.lineno <= (function.end_lineno or function.lineno)
             yield Default(code, f"as in line {fallback.lineno}", _OWN if near else _AS_ELSEWHERE)
+
+
+def _returned_names(function: Function) -> Iterator[str]:
+    for node in own_nodes(function):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
+            yield node.value.id
 
 
 def _fallbacks(module: ast.Module) -> Iterator[ast.expr]:
