@@ -14,9 +14,6 @@ from selfdebug.trace import mapping as record
 MAX_SECONDS = 120.0
 """A test whose probed run took longer is not run once more under a trace."""
 
-# What a rule of the walk can raise over a program that it misreads. The repair does not depend on the chain.
-_MISREAD = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
 
 def traced_origin(bench: Bench, location: FaultLocation, node_id: str | None, probed: PytestRun) -> tuple[Link, ...]:
     """The chain of the value at fault; empty, with the reason in the trace of the run, where there is none."""
@@ -35,9 +32,6 @@ def traced_origin(bench: Bench, location: FaultLocation, node_id: str | None, pr
             chain = origin(location, node_id, bench.source, run)
         except SelfdebugError as error:
             step.describe(f"Where the value came from was not traced: {error}")
-            return ()
-        except _MISREAD as error:
-            bench.warnings.append(f"Where the value came from could not be read ({type(error).__name__}: {error}).")
             return ()
         trace = seen[-1].trace_of(node_id) if seen else None
         record.origin(step, chain, (trace.gap,) if trace is not None and trace.gap else ())

@@ -469,7 +469,7 @@ case(
         return find("a").upper() + find("b").upper()
     """,
     "app:2 return",
-    "app:2 missing-key?",
+    "app:2 missing-key",
 )
 case(
     "lambda",

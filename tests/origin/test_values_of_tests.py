@@ -59,7 +59,7 @@ case(
     "test_app:9 fixture",
     "test_app:7 yield",
     "test_app:6 assignment",
-    "test_app:6 missing-key?",
+    "test_app:6 missing-key",
 )
 case(
     "parametrisation",
@@ -207,7 +207,7 @@ case(
         app.main(find)
     """,
     "test_app:5 return",
-    "test_app:5 missing-key?",
+    "test_app:5 missing-key",
 )
 
 

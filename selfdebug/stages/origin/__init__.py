@@ -4,8 +4,8 @@ The kinds of links. On the way: assignment, walrus, unpacking, augmented, for-ta
 pattern, definition, import, deletion, parameter, default, closure, return, yield, send, task, property, attribute,
 class-attribute, item, branch, fixture, parametrisation, through-library. Where a value is born: explicit-none,
 fell-off-end, missing-key, missing-attribute, environment, no-match, nothing-found, exhausted, in-place, mock, literal,
-computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. And `unknown`, where
-the evidence ends.
+constructed, computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. And
+`unknown`, where the evidence ends.
 """
 
 from __future__ import annotations

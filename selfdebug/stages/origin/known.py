@@ -116,6 +116,10 @@ def _lookup(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -> Foun
 
 def _held(evidence: Evidence, quest: Quest, owner: ast.expr, index: ast.expr) -> str | None:
     """`held` or `missing`, as the trace saw the container before the call; None where it could not see it."""
+    if isinstance(owner, ast.Dict):
+        keys = [constant_of(key) if key is not None else None for key in owner.keys]
+        wanted = _constant_key(evidence, quest, index)
+        return None if None in (*keys, wanted) else "held" if wanted in keys else "missing"
     item = ast.Subscript(value=owner, slice=index, ctx=ast.Load())
     seen = evidence.history.before(item, quest.spot) if key_of(item) else None
     return None if seen is None else "missing" if seen.is_missing else "held"
@@ -169,6 +173,8 @@ def _with_default(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -
 def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
     """A call whose value was made where the trace does not look: C code or a library."""
     text = evidence.text(call.func, quest.spot)
+    if not quest.path and last_name(call.func) == quest.value.type.rpartition(".")[2]:
+        return evidence.end(quest, "constructed", f"{text}() built it here.")
     given = "; ".join(
         f"{evidence.text(argument, quest.spot)} was {held.text}"
         for argument in call.args[:4]

@@ -17,6 +17,9 @@ from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Quest
 _DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.Set, *COMPREHENSIONS)
 MAX_LINKS = 40
 MAX_TURNS = 200
+# What a rule can raise over a program that it takes for another; the links found before are true, and nothing of the
+# repair depends on those that are missing.
+_MISREAD = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def walk(evidence: Evidence, quest: Quest) -> tuple[Link, ...]:
@@ -30,7 +33,11 @@ def walk(evidence: Evidence, quest: Quest) -> tuple[Link, ...]:
             links += evidence.unknown(following, "the way back leads in a circle").links
             break
         seen.add(key)
-        found = _turn(evidence, following)
+        try:
+            found = _turn(evidence, following)
+        except _MISREAD as error:
+            links += evidence.unknown(following, f"the code was misread ({type(error).__name__}: {error})").links
+            break
         links += found.links
         following = found.next
     return tuple(links)
