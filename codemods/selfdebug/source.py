@@ -103,10 +103,9 @@ class Source:
             raise RefusedError("the file has carriage returns that are not followed by a line feed")
         try:
             tree = ast.parse(text)
-        except SyntaxError as error:
-            raise RefusedError(f"line {error.lineno} does not parse: {error.msg}") from error
-        except ValueError as error:
-            raise RefusedError(f"the file does not parse: {error}") from error
+        except (SyntaxError, ValueError) as error:  # a null byte is either, as the version has it
+            line = f"line {error.lineno}" if isinstance(error, SyntaxError) else "the file"
+            raise RefusedError(f"{line} does not parse: {getattr(error, 'msg', error)}") from error
         except (RecursionError, MemoryError) as error:
             raise RefusedError("the file is nested too deeply to be parsed") from error
         lines = split_lines(text)
