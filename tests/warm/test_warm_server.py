@@ -484,8 +484,9 @@ def test_edits_on_top_of_sources_that_are_served(tmp_path: Path, interpreter: In
     assert not run.failures
 
 
-def test_xdist_in_the_options_is_left_alone(tmp_path: Path, interpreter: Interpreter) -> None:
+def test_xdist_in_the_options_is_left_alone(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
+    interpreter = Interpreter.find(sys.executable)
     sources = written(tmp_path, Case("def call(user):\n    return user.name\n"))
     arguments = ["-p", "xdist", "-n", "1"]
     with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"], pytest_args=arguments) as server:
