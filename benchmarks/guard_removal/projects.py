@@ -40,7 +40,6 @@ PROJECTS = (
     Project("jinja2", Split.MEASURED, "src", ("trio",)),
     Project("packaging", Split.MEASURED, "src", ("pretend",)),
     Project("cachetools", Split.MEASURED, "src"),
-    Project("python-slugify", Split.MEASURED, tests=("test.py",)),
     Project("click", Split.MEASURED, "src"),
     Project("texttable", Split.MEASURED, needs=("wcwidth", "cjkwrap"), tests=("tests.py",)),
     Project("voluptuous", Split.MEASURED),
