@@ -312,6 +312,14 @@ def test_a_guard_of_the_module_lends_what_it_returns() -> None:
     assert "str(other)" not in defaults
 
 
+def test_a_fallback_of_another_method_that_only_knows_self_is_not_lent() -> None:
+    text = (
+        "class T:\n    def a(self):\n        if self.x is None:\n            return self.y\n        return self.x\n"
+        "    def b(self, i):\n        return i + 1\n"
+    )
+    assert "self.y" not in early_defaults(text, 7, "unsupported operand type(s) for +: 'NoneType' and 'int'")
+
+
 def test_a_parameter_that_is_given_back_elsewhere_is_given_back_early() -> None:
     text = "def push(item, key):\n    key, data = find(key)\n    item[key] = data\n    return item\n"
     defaults = early_defaults(text, 2, "cannot unpack non-iterable NoneType object")

@@ -35,7 +35,7 @@ def evident_results(function: Function, module: ast.Module) -> Iterator[Default]
     readable = known | bound_names(module, 0)
     for fallback in _fallbacks(module):
         code = ast.unparse(fallback)
-        own = {node.id for node in ast.walk(fallback) if isinstance(node, ast.Name)} & known
+        own = {node.id for node in ast.walk(fallback) if isinstance(node, ast.Name)} & (known - {"self", "cls"})
         if own and len(code) <= _LONGEST and _is_readable(fallback, readable):
             near = function.lineno <= fallback.lineno <= (function.end_lineno or function.lineno)
             yield Default(code, f"as in line {fallback.lineno}", _OWN if near else _AS_ELSEWHERE)
