@@ -1180,7 +1180,94 @@ case(
     "app:3 branch-not-taken",
 )
 
-SETTINGS = ("attribute of a module", "imported name")
+# ---------------------------------------------------------------- shapes of code
+
+case(
+    "a call over several lines",
+    """
+    def find(table, key):
+        return table.get(
+            key
+        )
+
+    def main():
+        value = find(
+            {},
+            "k",
+        )
+        return (
+            value
+            .upper()
+        )
+    """,
+    "app:7 assignment",
+    "app:2 return",
+    "app:2 missing-key",
+)
+case(
+    "recursion",
+    """
+    def last(node):
+        if node["next"] is not None:
+            return last(node["next"])
+        return node.get("name")
+
+    def main():
+        return last({"next": {"next": None}}).upper()
+    """,
+    "app:3 return",
+    "app:4 return",
+    "app:4 missing-key",
+)
+case(
+    "while",
+    """
+    def main():
+        names = ["a", None]
+        while names:
+            name = names.pop()
+            name.upper()
+    """,
+    "app:4 assignment",
+    "app:4 outside",
+)
+case(
+    "augmented",
+    """
+    def main():
+        count = "1"
+        count += "2"
+        return 3 + count
+    """,
+    "app:3 augmented",
+)
+case(
+    "elif",
+    """
+    def rate(kind):
+        if kind == "a":
+            return 1
+        elif kind == "b":
+            return 2
+
+    def main():
+        return rate("c") + 1
+    """,
+    "app:4 fell-off-end",
+    "app:2 branch-not-taken",
+)
+case(
+    "module under another name",
+    """
+    import settings as conf
+
+    def main():
+        return conf.HOST.upper()
+    """,
+    "settings:1 explicit-none",
+)
+
+SETTINGS = ("attribute of a module", "imported name", "module under another name")
 
 
 @pytest.fixture(scope="module")
