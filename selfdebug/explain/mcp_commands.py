@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -62,7 +61,7 @@ async def run_command(
 
 async def _put_down(process: anyio.abc.Process) -> None:
     if process.returncode is None:
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # an interrupt would be ignored by children of a background job
         with anyio.move_on_after(ROLL_BACK_SECONDS):
             await process.wait()
     if process.returncode is None:
