@@ -65,16 +65,20 @@ def _was_seen(receiver: Receiver, location: FaultLocation, observations: Sequenc
 
 
 def _other(exception: ExceptionRecord, location: FaultLocation, receiver: Receiver) -> str:
+    message = exception.message or "no message"
     match location.kind:
         case FaultKind.MISSING_KEY:
-            return f"{receiver.code} has no key {exception.key or exception.message}."
+            said = f"{receiver.code} has no key {exception.key or exception.message}."
         case FaultKind.INDEX_RANGE:
-            return f"{receiver.code} is shorter than its index {receiver.name} needs."
+            said = f"{receiver.code} is shorter than its index {receiver.name} needs."
         case FaultKind.UNBOUND_LOCAL:
-            return f"{receiver.code} had no value on this path."
+            said = f"{receiver.code} had no value on this path."
         case FaultKind.UNDEFINED_NAME:
-            return f"no {receiver.code} is defined or imported here."
+            said = f"no {receiver.code} is defined or imported here."
         case FaultKind.ZERO_DIVISION:
-            return f"{receiver.code} was zero."
+            said = f"{receiver.code} was zero."
+        case FaultKind.OTHER:
+            said = f"the call of {receiver.code} raised it: {message}"
         case _:
-            return f"{receiver.code}: {exception.message}"
+            said = f"{receiver.code}: {message}"
+    return said

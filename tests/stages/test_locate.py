@@ -249,6 +249,13 @@ def test_a_deliberate_raise_has_no_receiver(statement: str, message: str) -> Non
     assert (found.kind, found.receivers) == (FaultKind.DELIBERATE_RAISE, ())
 
 
+def test_an_exception_that_came_out_of_a_call_is_located_at_the_call() -> None:
+    error, source = _raised("def crash(x='a'):\n    return max(1, int(x))\n")
+    found = locate(_frame(error, source), _record(error), source)
+    assert isinstance(found, FaultLocation)
+    assert (found.kind, found.receivers[0].code) == (FaultKind.OTHER, "int")
+
+
 def test_a_failed_assertion_has_no_receiver() -> None:
     source = Source.parse(b"def f(x):\n    assert x.y == 1\n")
     found = locate(Frame("f.py", 2, "f", "f.py"), ExceptionRecord("AssertionError", ""), source)

@@ -324,3 +324,13 @@ def test_a_parameter_that_is_given_back_elsewhere_is_given_back_early() -> None:
     text = "def push(item, key):\n    key, data = find(key)\n    item[key] = data\n    return item\n"
     defaults = early_defaults(text, 2, "cannot unpack non-iterable NoneType object")
     assert defaults[0] == "item"
+
+
+def test_an_exception_out_of_a_call_is_handled_only_where_it_is_raised() -> None:
+    exception = ExceptionRecord("ValueError", "invalid literal for int() with base 10: 'x'")
+    text = "def f(x):\n    n = int(x)\n    return n\n"
+    found = patches(text, 2, exception)
+    assert {patch.candidate.guard for patch in found} == {"try-around"}
+    assert after(found).startswith("def f(x):\n    try:\n        n = int(x)\n    except ValueError:\n        n = ")
+    handled = "def f(x):\n    try:\n        return int(x)\n    except TypeError:\n        return 0\n"
+    assert "except (TypeError, ValueError):" in after(patches(handled, 3, exception))

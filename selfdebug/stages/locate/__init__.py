@@ -155,7 +155,10 @@ def _receivers(
         accepted = [use for use in found if not _is_impossible(use, kind) and rule.accepts(use, match)]
         if accepted:
             return kind, tuple(_in_order(accepted, found, span)), rule.is_generic
-    return FaultKind.OTHER, (), True
+    if exception.short_type in _MISTAKES:
+        return FaultKind.OTHER, (), True  # such a mistake is the program's own: catching it would only hide it
+    calls = [use for use in found if use.operation is Operation.CALL]
+    return FaultKind.OTHER, tuple(_in_order(calls, found, span)) if calls else (), True
 
 
 def _is_impossible(use: Dereference, kind: FaultKind) -> bool:
@@ -192,6 +195,7 @@ def _container(use: Dereference, found: tuple[Dereference, ...]) -> tuple[Span, 
     return use.expression, use.receiver, use.code
 
 
+_MISTAKES = frozenset({"AttributeError", "TypeError", "NameError", "UnboundLocalError", "SyntaxError", "ImportError"})
 _CLOSE = 3
 
 

@@ -58,6 +58,7 @@ _TESTS = {
     FaultKind.MISSING_ATTRIBUTE: (Test.IS_INSTANCE, Test.NO_EXCEPTION),
     FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.NO_EXCEPTION),
     FaultKind.UNPACK_COUNT: (Test.NO_EXCEPTION,),
+    FaultKind.OTHER: (Test.NO_EXCEPTION,),
 }
 # Which families may act without a condition of their own, so that nothing is hidden that the fault is not about.
 _UNCONDITIONAL = {
