@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +15,7 @@ from conftest import Run, every_path, write_files
 
 from selfdebug.model import Outcome, When
 from selfdebug.pytest_process import Interpreter, PytestStartError, run_pytest
+from selfdebug.pytest_process.descendants import end_all
 
 NAP = "import time\nfor _ in range(600):\n    time.sleep(0.1)\n"
 
@@ -118,6 +124,40 @@ def test_a_test_that_forks_in_a_loop_is_ended(run: Run, tmp_path: Path) -> None:
         if entry.name.isdecimal() and is_alive(int(entry.name)) and _session_of(entry) == session
     ]
     assert members == []
+
+
+@pytest.mark.parametrize("pause", [0, 0.0005, 0.01])
+def test_a_line_of_processes_that_replace_each_other_is_ended(tmp_path: Path, pause: float) -> None:
+    """However fast: by the time that one is seen it may be gone, but all of them have one process group."""
+    code = f"""
+import os, time
+os.setsid()
+print(os.getpid(), flush=True)
+os.close(1)
+while True:
+    if os.fork():
+        os._exit(0)
+    time.sleep({pause})
+"""
+    marker = f"marker-{tmp_path.name}-{pause}"
+    environment = {**os.environ, "SELFDEBUG_TEST_MARKER": marker}
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
+    assert child.stdout is not None
+    session = int(child.stdout.readline())
+    child.stdout.close()
+    child.wait()
+    try:
+        assert end_all(None, marker, grace=0.1)
+        time.sleep(0.2)
+        members = [
+            entry
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdecimal() and _session_of(entry) == session and is_alive(int(entry.name))
+        ]
+        assert members == []
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(session, signal.SIGKILL)
 
 
 def _session_of(entry: Path) -> int | None:
