@@ -132,6 +132,8 @@ def exhausted(bench: Bench, work: Work) -> Repair:
         bench.roll_back()
     tried = counted(work.tried, "candidate")
     sentence = f"None of {tried} is kept. {why} Everything is as it was before the run."
+    if work.good:
+        sentence += " What repairs some of the failures would be kept with --keep-partial."
     if backup:
         sentence += f" The best attempt is kept as {backup[0]}."
     ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)

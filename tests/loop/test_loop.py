@@ -180,6 +180,7 @@ def test_partial_success_is_kept_only_when_asked(tmp_path: Path) -> None:
     before = contents(root)
     done = run(root, max_candidates=4)
     assert (done.exit_code, done.final_status) == (128, FinalStatus.FAIL)
+    assert "--keep-partial" in done.sentence
     assert contents(root) == before
     done = run(root, keep_partial=True, max_candidates=4)
     assert (done.exit_code, done.exit_reason, done.final_status) == (1, "partial", FinalStatus.PARTIAL)
