@@ -64,6 +64,10 @@ def _arguments(request: Request, scratch: Scratch) -> tuple[str, ...]:
     return (str(request.interpreter.path), "-m", "pytest", *options, *request.pytest_args, *tests)
 
 
+_STARTS_COVERAGE = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"})
+"""Variables with which coverage measures each process that is started."""
+
+
 def _tests(request: Request, scratch: Scratch) -> tuple[str, ...]:
     """The node ids, or a file of them where a command line would become too long and pytest can read one."""
     for node_id in request.node_ids:
@@ -91,7 +95,7 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         "SELFDEBUG_ROOT": str(request.root),
     }
     env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(scratch.folder / "hypothesis"))
-    if "COVERAGE_PROCESS_START" not in env and "COVERAGE_PROCESS_CONFIG" not in env:  # else somebody measures us
+    if not env.keys() & _STARTS_COVERAGE:  # else somebody measures us
         env.setdefault("COVERAGE_FILE", str(scratch.folder / "coverage"))
     if request.sources:
         env["SELFDEBUG_SOURCES"] = str(scratch.put_sources(request.sources, request.root))
@@ -99,4 +103,6 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         env["SELFDEBUG_PROBES"] = "1"
     if request.trace:
         env["SELFDEBUG_TRACE"] = "1"
+        for name in _STARTS_COVERAGE:  # it would hold the one trace function that there is before Python 3.12
+            env.pop(name, None)
     return env
