@@ -18,8 +18,10 @@ from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import Attempt, ProbeReport, Repair
 from selfdebug.pytest_process import Interpreter
-from selfdebug.repair.attempt import NotDiagnosed, attempt, diagnosed, progress, untested
+from selfdebug.repair.attempt import attempt
 from selfdebug.repair.bench import Bench, Events
+from selfdebug.repair.candidates import untested
+from selfdebug.repair.diagnosing import NotDiagnosed, diagnosed
 from selfdebug.repair.grouping import Group, groups
 from selfdebug.repair.ingest import Ended, Ingested, ingest
 from selfdebug.repair.outcome import (
@@ -33,6 +35,7 @@ from selfdebug.repair.outcome import (
     proposed_only,
     run_failed,
 )
+from selfdebug.repair.progress import progress
 from selfdebug.trace import mapping as record
 from selfdebug.trace.owner import owner_of
 from selfdebug.trace.recorder import Recorder
@@ -116,12 +119,12 @@ def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
     while pending and len(work.attempts) < bench.settings.max_attempts:
         group = pending.pop(0)
         budget = bench.settings.max_candidates - work.tried
-        diagnosis = diagnosed(bench, group)
-        if isinstance(diagnosis, NotDiagnosed):
-            work.give_up(group, diagnosis.sentence)
+        case = diagnosed(bench, group)
+        if isinstance(case, NotDiagnosed):
+            work.give_up(group, case.sentence)
             continue
-        bench.remember(diagnosis)
-        turn = attempt(bench, len(work.attempts) + 1, group, diagnosis, budget)
+        bench.remember(case.diagnosis)
+        turn = attempt(bench, len(work.attempts) + 1, case, budget)
         work.attempts.append(turn)
         if turn.kept is not None:
             work.solved(bench, turn.kept)
@@ -159,12 +162,12 @@ def _still_failing(bench: Bench, group: Group) -> Group:
 def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
     """A dry run over a captured log: nothing runs, so the proposal is the first that fits, and is called untested."""
     for group in groups(found.failures):
-        diagnosis = diagnosed(bench, group, run_tests=False)
-        if isinstance(diagnosis, NotDiagnosed):
-            work.give_up(group, diagnosis.sentence)
+        case = diagnosed(bench, group, run_tests=False)
+        if isinstance(case, NotDiagnosed):
+            work.give_up(group, case.sentence)
             continue
-        patch = untested(bench, group, diagnosis)
-        work.attempts.append(Attempt(len(work.attempts) + 1, diagnosis, (), patch))
+        patch = untested(bench, case)
+        work.attempts.append(Attempt(len(work.attempts) + 1, case.diagnosis, (), patch))
         if patch is not None:
             bench.write(patch.file, patch.after)
     return proposed_only(bench, work)
@@ -176,7 +179,7 @@ def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
 @contextmanager
 def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
     """The place of work: an interrupted run is finished first, then the project is ours until the end."""
-    run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
+    run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:12]}"
     owner = owner_of(settings.session, os.environ)
     workspace = Workspace.open(settings.root, settings.backup_dir)
     interpreter = Interpreter.find(settings.python)
