@@ -67,6 +67,9 @@ class ExceptionRecord:
         """The class name without its module."""
         return self.type.rsplit(".", 1)[-1]
 
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}"
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

@@ -62,7 +62,7 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
 def _failure_lines(failure: Failure, paint: Paint) -> Iterator[str]:
     phase = "" if failure.when.value == "call" else f" ({failure.when.value})"
     yield f"{paint('FAILED', Tone.BAD, Tone.STRONG)} {one_line(failure.node_id or 'a test without a name')}{phase}"
-    yield f"  {one_line(f'{failure.exception.type}: {failure.exception.message}')}"
+    yield f"  {one_line(str(failure.exception))}"
     yield f"  deepest in the project: {_where(failure.deepest, paint)}"
     if failure.deepest_source is not failure.deepest:
         yield f"  deepest outside the tests: {_where(failure.deepest_source, paint)}"

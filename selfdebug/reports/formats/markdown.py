@@ -79,7 +79,7 @@ def _place(failure: Failure) -> str:
 
 
 def _exception(failure: Failure) -> str:
-    return escaped(f"{failure.exception.type}: {failure.exception.message}")
+    return escaped(str(failure.exception))
 
 
 def _origin(diagnosis: Diagnosis) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _failure(failure: Failure) -> dict[str, Any] | None:
     if frame is None or frame.file is None or frame.line is None:
         return None
     return {
-        "message": f"{failure.node_id or 'A test'} fails here: {failure.exception.type}: {failure.exception.message}",
+        "message": f"{failure.node_id or 'A test'} fails here: {failure.exception}",
         "location": {"path": frame.file, "range": {"start": {"line": frame.line}}},
         "severity": "ERROR",
         "code": {"value": failure.exception.short_type},

@@ -5,28 +5,26 @@ Format: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
 
 from __future__ import annotations
 
-import hashlib
+import inspect
 from typing import Any
 from urllib.parse import quote
 
+from codemods.selfdebug.registry import guards
 from codemods.selfdebug.spans import Span
-from selfdebug.model import Attempt, Diagnosis, Failure, Link, Repair
+from selfdebug.model import Diagnosis, Link, Patch, Repair
 from selfdebug.reports.base import INFORMATION_URI, Example, Report, View
 from selfdebug.reports.diffs import blocks
 from selfdebug.reports.documents import dumps
-from selfdebug.reports.evidence import crash_frame, decoded, guard_sentence
+from selfdebug.reports.evidence import decoded, guard_sentence
+from selfdebug.reports.findings import Finding, findings
 from selfdebug.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def document(repair: Repair) -> dict[str, Any]:
-    """One run with one result a diagnosis, and one for each failure inside the project that was not diagnosed."""
-    told = {attempt.diagnosis.failure.node_id for attempt in repair.attempts}
-    results = [_diagnosed(repair, attempt) for attempt in repair.attempts]
-    results += [
-        _undiagnosed(failure) for failure in repair.failures if failure.node_id not in told and crash_frame(failure)
-    ]
+    """One run with one result a finding; a result that a guard answers has that guard as its rule."""
+    results = [_result(repair, finding) for finding in findings(repair)]
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
         result["ruleIndex"] = rules.index(result["ruleId"])
@@ -36,7 +34,7 @@ def document(repair: Repair) -> dict[str, Any]:
                 "name": "selfdebug",
                 "version": __version__,
                 "informationUri": INFORMATION_URI,
-                "rules": [{"id": rule, "shortDescription": {"text": _rule_text(rule)}} for rule in rules],
+                "rules": [_rule(rule) for rule in rules],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -47,8 +45,16 @@ def document(repair: Repair) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule_text(rule: str) -> str:
-    return f"A test fails: {rule.replace('-', ' ')}."
+def _rule(rule: str) -> dict[str, Any]:
+    """What a guard says of itself; of a fault that no guard answers, its name."""
+    guard = guards().get(rule)
+    if guard is None:
+        return {"id": rule, "shortDescription": {"text": f"A test fails: {rule.replace('-', ' ')}."}}
+    return {
+        "id": rule,
+        "shortDescription": {"text": guard.summary},
+        "fullDescription": {"text": inspect.cleandoc(guard.__doc__ or guard.summary)},
+    }
 
 
 def _invocation(repair: Repair) -> dict[str, Any]:
@@ -63,47 +69,24 @@ def _invocation(repair: Repair) -> dict[str, Any]:
     }
 
 
-def _diagnosed(repair: Repair, attempt: Attempt) -> dict[str, Any]:
-    diagnosis = attempt.diagnosis
-    location = diagnosis.location
-    span = location.receivers[0].receiver if location.receivers else None
+def _result(repair: Repair, finding: Finding) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "ruleId": location.kind.value,
+        "ruleId": finding.rule,
         "level": "error",
-        "message": {"text": _message(diagnosis)},
-        "locations": [_location(location.file, location.line, span, location.function)],
-        "partialFingerprints": {"crash/v1": _fingerprint(diagnosis)},
+        "message": {"text": finding.message},
+        "locations": [_location(finding.file, finding.line, finding.span, finding.function)],
+        "partialFingerprints": {"crash/v1": finding.fingerprint},
+        "properties": {"fault": finding.rule},
     }
-    if diagnosis.origin:
-        result["codeFlows"] = [_code_flow(diagnosis)]
-    fix = _fix(repair, attempt)
-    if fix is not None:
-        result["fixes"] = [fix]
+    if finding.attempt is None:
+        return result
+    if finding.attempt.diagnosis.origin:
+        result["codeFlows"] = [_code_flow(finding.attempt.diagnosis)]
+    patch = finding.attempt.kept
+    if patch is not None and repair.diffs:
+        result["ruleId"] = patch.candidate.guard
+        result["fixes"] = [_fix(patch)]
     return result
-
-
-def _message(diagnosis: Diagnosis) -> str:
-    exception = diagnosis.failure.exception
-    return f"{diagnosis.sentence} {exception.type}: {exception.message}".strip()
-
-
-def _fingerprint(diagnosis: Diagnosis) -> str:
-    """The same crash keeps its identity when lines move: file, function, kind and statement, without the line."""
-    location = diagnosis.location
-    words = (location.file, location.function or "", location.kind.value, location.statement_code.strip())
-    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _undiagnosed(failure: Failure) -> dict[str, Any]:
-    frame = crash_frame(failure)
-    assert frame is not None and frame.file is not None
-    text = f"{failure.node_id or 'A test'}: {failure.exception.type}: {failure.exception.message}"
-    return {
-        "ruleId": failure.exception.short_type,
-        "level": "error",
-        "message": {"text": text},
-        "locations": [_location(frame.file, frame.line or 1, frame.span, frame.function)],
-    }
 
 
 def _artifact(file: str) -> dict[str, Any]:
@@ -145,11 +128,8 @@ def _step(link: Link) -> dict[str, Any]:
     return {"location": location}
 
 
-def _fix(repair: Repair, attempt: Attempt) -> dict[str, Any] | None:
-    """The kept patch as whole replaced lines, against the file as this attempt found it."""
-    patch = attempt.kept
-    if patch is None or not repair.diffs:
-        return None
+def _fix(patch: Patch) -> dict[str, Any]:
+    """The kept patch as whole replaced lines, against the file as its attempt found it."""
     return {
         "description": {"text": f"Plausible patch: {guard_sentence(patch)}."},
         "artifactChanges": [

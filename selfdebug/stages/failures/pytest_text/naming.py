@@ -183,7 +183,7 @@ def _agrees(line: SummaryLine, failure: Failure) -> bool:
     if not line.message:
         return True
     shown = line.message.removesuffix("...")
-    full = f"{failure.exception.type}: {failure.exception.message}"
+    full = str(failure.exception)
     return full.startswith(shown) or full.endswith(shown) or failure.exception.message.startswith(shown)
 
 
