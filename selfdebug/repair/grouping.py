@@ -8,6 +8,9 @@ from selfdebug.model import Failure
 
 Group = tuple[Failure, ...]
 
+MAX_SCREENED = 20
+"""So many tests of a group are run for each candidate; the whole suite tells of the others."""
+
 
 def groups(failures: Iterable[Failure]) -> list[Group]:
     """The failures by crash site and exception type, in the order of their first members.
@@ -25,3 +28,9 @@ def groups(failures: Iterable[Failure]) -> list[Group]:
         site = (frame.file, frame.line) if frame else (failure.node_id,)
         found.setdefault((*site, leaf.exception.type), {})[failure.node_id] = failure
     return [tuple(members.values()) for members in found.values()]
+
+
+def node_ids(group: Group) -> tuple[str, ...]:
+    """What to run for a group; for a conftest that cannot be imported, the tests of its folder."""
+    named = (failure.node_id.removesuffix("conftest.py") or "." for failure in group if failure.node_id)
+    return tuple(dict.fromkeys(named))[:MAX_SCREENED]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import (
     Attempt,
-    Diagnosis,
     Failure,
     FinalStatus,
     Patch,
@@ -18,8 +17,8 @@ from selfdebug.model import (
     Trial,
     Verdict,
 )
-from selfdebug.repair.attempt import NotDiagnosed
 from selfdebug.repair.bench import Bench
+from selfdebug.repair.diagnosing import Case, NotDiagnosed
 from selfdebug.repair.grouping import Group
 from selfdebug.repair.ingest import Ended, Ingested, counted
 
@@ -153,15 +152,15 @@ def interrupted(bench: Bench, work: Work) -> Repair:
     return replace(_repair(bench, work, ending), rollback=True)
 
 
-def probed(bench: Bench, found: Ingested | Ended, diagnoses: Sequence[Diagnosis | NotDiagnosed]) -> ProbeReport:
+def probed(bench: Bench, found: Ingested | Ended, cases: Sequence[Case | NotDiagnosed]) -> ProbeReport:
     """What `selfdebug probe` reports."""
     warnings = tuple(bench.warnings)
     if isinstance(found, Ended):
         return ProbeReport(
             bench.run_id, found.exit_code, found.reason, found.sentence, found.failures, warnings=warnings
         )
-    seen = tuple(diagnosis for diagnosis in diagnoses if isinstance(diagnosis, Diagnosis))
-    sentence = " ".join(diagnosis.sentence for diagnosis in diagnoses)
+    seen = tuple(case.diagnosis for case in cases if isinstance(case, Case))
+    sentence = " ".join(case.diagnosis.sentence if isinstance(case, Case) else case.sentence for case in cases)
     reason = "probed" if seen else "not-probed"
     return ProbeReport(bench.run_id, ExitCode.STILL_FAILING, reason, sentence, found.failures, seen, warnings)
 

@@ -1,0 +1,111 @@
+"""From the failures of a group to what went wrong: the places on the way to the crash, and what was seen there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from selfdebug.model import Diagnosis, Failure, FaultKind, FaultLocation, Frame, Site
+from selfdebug.repair.bench import Bench
+from selfdebug.repair.grouping import Group, node_ids
+from selfdebug.repair.origins import traced_origin
+from selfdebug.stages.diagnose import diagnose
+from selfdebug.stages.locate import Unlocated, locate, locate_call
+from selfdebug.stages.observe import Observed, observe, with_observed_first
+from selfdebug.stages.propose import LocatedSite
+from selfdebug.trace import mapping as record
+
+_MAX_CALLERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Failures with one cause, what is known of it, and the places on the way to the crash (the crash first)."""
+
+    group: Group
+    places: tuple[LocatedSite, ...]
+    diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class NotDiagnosed:
+    """The failure cannot be worked on; `sentence` says why."""
+
+    sentence: str
+
+
+def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotDiagnosed:
+    """What went wrong in the first failure of a group, with what a probed run saw (unless nothing may be run)."""
+    failure = group[0]
+    with bench.step("locate", f"locating {failure.crash.exception.short_type}") as step:
+        places = _places(bench, failure)
+        if isinstance(places, NotDiagnosed):
+            step.describe(places.sentence)
+            return places
+        location = places[0].location
+        record.selected(step, failure, _frame_of(failure, location))
+        record.located(step, location)
+    if not run_tests:
+        return Case(group, places, diagnose(failure, location, (), (), ()))
+    with bench.step("probe", f"probing {location.file}:{location.line}") as step:
+        seen = _observed(bench, group, places)
+        record.observed(step, seen.observations, seen.caught, seen.refused)
+    bench.warnings.extend(seen.refused)
+    if seen.run.ended and not seen.run.failures:
+        return NotDiagnosed(
+            f"{failure.node_id} failed once and passed when run again: the failure is flaky, nothing was changed."
+        )
+    location = with_observed_first(location, seen.observations)
+    chain = traced_origin(bench, location, failure.node_id, seen.run)
+    with bench.step("diagnose", "putting the evidence together") as step:
+        diagnosis = diagnose(failure, location, seen.observations, seen.caught, chain)
+        record.diagnosed(step, diagnosis)
+    return Case(group, places, diagnosis)
+
+
+def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiagnosed:
+    leaf = failure.crash
+    frames = [frame for frame in reversed(leaf.project_frames) if bench.settings.include_tests or not frame.is_test]
+    if leaf.deepest is None:
+        return NotDiagnosed(f"{leaf.exception.short_type} of {failure.node_id} has no frame inside the project.")
+    if not frames:
+        return NotDiagnosed(
+            f"{leaf.exception.short_type} is raised in the test itself ({leaf.deepest.place}), not in the project; "
+            "tests are never edited (--include-tests allows it)."
+        )
+    source = bench.source(frames[0].file or "")
+    if isinstance(source, str):
+        return NotDiagnosed(source)
+    location = locate(frames[0], leaf.exception, source)
+    if isinstance(location, Unlocated):
+        return NotDiagnosed(location.reason)
+    return (LocatedSite(Site.CRASH, location, source), *_callers(bench, frames[1:], location))
+
+
+def _frame_of(failure: Failure, location: FaultLocation) -> Frame | None:
+    frames = reversed(failure.crash.project_frames)
+    return next((frame for frame in frames if (frame.file, frame.line) == (location.file, location.line)), None)
+
+
+def _callers(bench: Bench, frames: Sequence[Frame], location: FaultLocation) -> Iterator[LocatedSite]:
+    """The calls that led to the crash: where an argument was the bad value, or the helper raises on purpose."""
+    if not (location.kind.is_none or location.kind is FaultKind.DELIBERATE_RAISE):
+        return
+    met = {(location.file, location.line)}
+    for frame in frames:
+        source = bench.source(frame.file or "")
+        if isinstance(source, str) or (frame.file, frame.line) in met:
+            continue
+        met.add((frame.file or "", frame.line or 0))
+        found = locate_call(frame, source)
+        if not isinstance(found, Unlocated):
+            yield LocatedSite(Site.CALLER, found, source)
+        if len(met) > _MAX_CALLERS:
+            return
+
+
+def _observed(bench: Bench, group: Group, places: Sequence[LocatedSite]) -> Observed:
+    first = node_ids(group)[:1]
+    files = {place.location.file: bench.read(place.location.file) for place in places}
+    locations = [place.location for place in places]
+    return observe(locations, files, lambda sources: bench.run(first, sources, record_probes=True))
