@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from selfdebug.cli import options, output
+from selfdebug.cli import options, output, report_files
 from selfdebug.config import Settings
 from selfdebug.errors import UsageError
 from selfdebug.model import Repair
@@ -25,6 +25,7 @@ from selfdebug.terminal import ColorChoice, progress, wants_color, width
 @options.repair_options
 @options.json_option
 @options.format_option
+@report_files.output_option
 @options.color_option
 def run(
     log: str | None,
@@ -32,6 +33,7 @@ def run(
     config_file: Path | None,
     as_json: bool,
     format_name: str,
+    outputs: tuple[str, ...],
     color: str,
     **given: Any,
 ) -> int:
@@ -42,9 +44,12 @@ def run(
     """
     if as_json and format_name not in ("text", "json"):
         raise UsageError(f"--json and --format {format_name} contradict each other.")
-    settings = options.settings(root, config_file, given)
-    repaired = repaired_with_progress(settings, options.read_log(log))
+    files = report_files.report_files(outputs)
+    with report_files.early_end_reported(files):
+        settings = options.settings(root, config_file, given)
+        repaired = repaired_with_progress(settings, options.read_log(log))
     show(repaired, "json" if as_json else format_name, view(color))
+    report_files.write_reports(files, repaired)
     return repaired.exit_code
 
 

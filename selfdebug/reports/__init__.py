@@ -14,7 +14,7 @@ from selfdebug.errors import UsageError
 from selfdebug.model import FinalStatus, Repair
 from selfdebug.reports.base import Report, View
 
-__all__ = ["failed_run", "find", "format_names", "render"]
+__all__ = ["failed_run", "find", "format_names", "format_of_file", "render"]
 
 
 @cache
@@ -30,6 +30,12 @@ def find(name: str) -> Report:
     if name not in format_names():
         raise UsageError(f'There is no report format "{name}"; known formats: {", ".join(format_names())}.')
     return cast(Report, import_module(f"selfdebug.reports.formats.{name}").REPORT)
+
+
+def format_of_file(name: str) -> str | None:
+    """The format that a file called `name` is in by its suffix; None where the suffix tells of none."""
+    reports = map(find, format_names())
+    return next((report.name for report in reports if name.lower().endswith(report.suffixes or ("\0",))), None)
 
 
 def render(name: str, repair: Repair, view: View | None = None) -> bytes:

@@ -29,10 +29,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One format. `render` gives encoded bytes: a diff holds the bytes of the project's files, whatever they are."""
+    """One format. `render` gives encoded bytes: a diff holds the bytes of the project's files, whatever they are.
+
+    A file whose name ends in one of `suffixes` is taken to be of this format.
+    """
 
     name: str
     summary: str
     media_type: str
     render: Callable[[Repair, View], bytes]
     examples: tuple[Example, ...]
+    suffixes: tuple[str, ...] = ()

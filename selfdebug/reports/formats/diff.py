@@ -32,4 +32,5 @@ REPORT = Report(
     media_type="text/x-diff",
     render=render,
     examples=(Example("kept", EXPECTED_KEPT), Example("nothing_failed", "")),
+    suffixes=(".diff", ".patch"),
 )

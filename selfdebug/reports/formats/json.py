@@ -267,4 +267,5 @@ REPORT = Report(
     media_type="application/json",
     render=render,
     examples=(Example("nothing_failed", EXPECTED_NOTHING_FAILED),),
+    suffixes=(".json",),
 )

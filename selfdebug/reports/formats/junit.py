@@ -95,4 +95,5 @@ REPORT = Report(
     media_type="application/xml",
     render=render,
     examples=(Example("rolled_back", EXPECTED_ROLLED_BACK),),
+    suffixes=(".xml",),
 )

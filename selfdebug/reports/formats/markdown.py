@@ -162,4 +162,5 @@ REPORT = Report(
             "## selfdebug: nothing to repair\n\nAll 3 tests pass; there is nothing to repair.\n",
         ),
     ),
+    suffixes=(".md",),
 )

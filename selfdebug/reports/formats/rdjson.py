@@ -158,4 +158,5 @@ REPORT = Report(
     media_type="application/json",
     render=render,
     examples=(Example("kept", EXPECTED_KEPT),),
+    suffixes=(".rdjson",),
 )

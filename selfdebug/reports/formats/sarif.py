@@ -211,4 +211,5 @@ REPORT = Report(
     media_type="application/sarif+json",
     render=render,
     examples=(Example("nothing_failed", EXPECTED_NOTHING_FAILED),),
+    suffixes=(".sarif",),
 )

@@ -224,4 +224,5 @@ REPORT = Report(
         Example("rolled_back", EXPECTED_ROLLED_BACK),
         Example("nothing_failed", "All 3 tests pass; there is nothing to repair.\n"),
     ),
+    suffixes=(".txt", ".log"),
 )
