@@ -22,7 +22,7 @@ from benchmarks.guard_removal.trials import Measured, Result, from_line, measure
 def main() -> None:
     """Measure and print."""
     options = _options()
-    results: Path = options.work / "results.jsonl"
+    results: Path = options.work / f"{options.results}.jsonl"
     options.work.mkdir(parents=True, exist_ok=True)
     done = _read(results)
     deadline = time.monotonic() + options.minutes * 60
@@ -47,10 +47,14 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guard_removal", description=__doc__)
     default = Path(tempfile.gettempdir(), "guard-removal")
     parser.add_argument("--work", type=Path, default=default, help="folder for downloads, environments and results")
+    parser.add_argument("--results", default="results", help="name of the file of results in that folder")
     parser.add_argument("--projects", nargs="*", default=[], help="only these projects")
     parser.add_argument("--split", choices=[split.value for split in Split], help="only the projects of this split")
     parser.add_argument(
-        "--what", nargs="*", default=[], help="only guards that ask this (none, truth, isinstance, ...)"
+        "--what",
+        nargs="*",
+        default=[],
+        help="only guards of this kind (none, isinstance, get, or, bounds, except, ...)",
     )
     parser.add_argument("--each", type=int, default=7, help="removals that crash, for each project")
     parser.add_argument("--screened", type=int, default=60, help="removals to look for them among, for each project")
@@ -79,33 +83,35 @@ def _measurements(
     ready: Prepared, done: Sequence[Measured], options: argparse.Namespace, deadline: float
 ) -> Iterator[Measured]:
     """New measurements of a project, until it has enough."""
-    own = [entry for entry in done if entry.project == ready.project.name]
-    known = {entry.removal for entry in own}
-    found = sum(entry.result is not Result.NO_CRASH for entry in own if not options.what or entry.what in options.what)
+    known = {entry.removal: entry for entry in done if entry.project == ready.project.name}
+    kinds = _by_kind(ready, options.seed, options.what)
+    found = dict.fromkeys(kinds, 0)
     screened = 0
-    for removal in _in_order(ready, options.seed, options.what):
-        if found >= options.each or screened >= options.screened or time.monotonic() > deadline:
+    while sum(found.values()) < options.each and screened < options.screened and time.monotonic() < deadline:
+        waiting = [kind for kind in kinds if kinds[kind]]
+        if not waiting:
             return
-        if removal.id in known:
-            continue
-        entry = measured(ready, removal, options.work / "copy", options.limit)
+        # The kind with the fewest crashes so far: each has its share, however seldom its removals crash.
+        kind = min(waiting, key=lambda kind: (found[kind], -len(kinds[kind])))
+        removal = kinds[kind].pop()
+        entry = known.get(removal.id) or measured(
+            ready, removal, options.work / f"copy-{options.results}", options.limit
+        )
         screened += not entry.detail.startswith("no test")
-        found += entry.result is not Result.NO_CRASH
-        yield entry
+        found[kind] += entry.result is not Result.NO_CRASH
+        if removal.id not in known:
+            yield entry
 
 
-def _in_order(ready: Prepared, seed: int, what: Sequence[str]) -> Iterator[Removal]:
-    """The removals of a project, shuffled, each kind of guard in its turn so that none is starved."""
+def _by_kind(ready: Prepared, seed: int, what: Sequence[str]) -> dict[str, list[Removal]]:
+    """The removals of a project by the kind of guard, each list shuffled."""
     found = [removal for file in ready.source_files() for removal in removals(file, (ready.tree / file).read_bytes())]
     random.Random(f"{seed} {ready.project.name}").shuffle(found)
     kinds: dict[str, list[Removal]] = {}
-    for removal in found:
+    for removal in sorted(found, key=lambda removal: removal.what):
         if not what or removal.what in what:
             kinds.setdefault(removal.what, []).append(removal)
-    waiting = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind != "none", kind))]
-    while waiting := [kind for kind in waiting if kind]:
-        for kind in waiting:
-            yield kind.pop()
+    return kinds
 
 
 def _show(entry: Measured) -> None:

@@ -35,8 +35,9 @@ class NotPreparedError(Exception):
 class Prepared:
     """A project that can be measured: its unpacked tree, its interpreter, and what pytest is given.
 
-    Tests that fail in the tree as it was published are deselected by `pytest_args`. `seconds` is the time of the clean
-    suite; `tests_of` has the node ids of the tests that execute a line (`FILE:LINE`), import time apart.
+    Tests that fail in the tree as it was published, and those that take over a second, are deselected by `pytest_args`.
+    `seconds` is the time of the clean suite without them; `tests_of` has the node ids of the tests that execute a line
+    (`FILE:LINE`), import time apart.
     """
 
     project: Project
@@ -94,7 +95,8 @@ def prepare(project: Project, work: Path, slowest: float) -> Prepared:
     known = json.loads(facts.read_text(encoding="utf-8"))
     if known["seconds"] > slowest:
         raise NotPreparedError(f"the suite takes {known['seconds']:.0f} s")
-    args = ("-q", *(part for node in known["failing"] for part in ("--deselect", node)), *project.tests)
+    left_out = [*known["failing"], *known["slow"]]
+    args = ("-q", *(part for node in left_out for part in ("--deselect", node)), *project.tests)
     return Prepared(project, tree, python, args, known["seconds"], known["tests_of"])
 
 
@@ -106,11 +108,22 @@ def _facts(ready: Prepared) -> dict[str, object]:
         env["GUARD_REMOVAL_FILES"] = "\n".join(str(ready.tree / file) for file in ready.source_files())
         traced = ready.run(more_args=("-p", "executed_lines"), more_env=env)
         lines = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    clean = ready.run()
+    clean, slow = _timed(ready)
     if not clean.ended or len(clean.passed) <= len(clean.failed):
         raise NotPreparedError(f"the suite does not run: {clean.output[-300:]}")
     tests_of = {f"{Path(name).relative_to(ready.tree).as_posix()}": tests for name, tests in lines.items()}
-    return {"seconds": clean.seconds, "failing": sorted({*traced.failed, *clean.failed}), "tests_of": tests_of}
+    failing = sorted({*traced.failed, *clean.failed})
+    seconds = clean.seconds - sum(slow.values())
+    return {"seconds": seconds, "failing": failing, "slow": sorted(slow), "tests_of": tests_of}
+
+
+def _timed(ready: Prepared) -> tuple[PytestRun, dict[str, float]]:
+    """A run of the clean suite, and the seconds of each test that takes long."""
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder, "slow.json")
+        env = {"PYTHONPATH": str(PLUGIN), "GUARD_REMOVAL_SLOW": str(record)}
+        run = ready.run(more_args=("-p", "slow_tests"), more_env=env)
+        return run, json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
 
 
 def checked_out(ready: Prepared, folder: Path, file: str, data: bytes) -> None:

@@ -158,7 +158,7 @@ def _operands(source: Source, parent: ast.AST, node: ast.BoolOp) -> Iterator[_Fo
         if question is not None and question.is_positive is is_and and not is_last:
             yield question.what, "and" if is_and else "or", source.span(operand), [cut]
         elif is_last and not is_and and _is_literal(operand) and not _is_asked(parent, node):
-            yield "default", "or-default", source.span(node), [cut]
+            yield "or", "or-default", source.span(node), [cut]
 
 
 def _operand_cut(source: Source, node: ast.BoolOp, index: int) -> _Cut | None:
@@ -265,11 +265,11 @@ def _call_default(source: Source, node: ast.Call) -> Iterator[_Found]:
             start = _start(source, node)
             owner = source.text[start : _end(source, function) - len("get")].rstrip().removesuffix(".").rstrip()
             text = f"{owner}[{source.text[_start(source, key) : _end(source, key)]}]"
-            yield "default", "get", source.span(node), [(start, _end(source, node), text)]
+            yield "get", "get", source.span(node), [(start, _end(source, node), text)]
         case ast.Call(func=ast.Attribute(attr="pop"), args=[kept, default]):
-            yield "default", "pop", source.span(node), [(_end(source, kept), _end(source, default), "")]
+            yield "get", "pop", source.span(node), [(_end(source, kept), _end(source, default), "")]
         case ast.Call(func=ast.Name(id="getattr"), args=[_, kept, default]):
-            yield "default", "getattr", source.span(node), [(_end(source, kept), _end(source, default), "")]
+            yield "get", "getattr", source.span(node), [(_end(source, kept), _end(source, default), "")]
 
 
 def _handlers(source: Source, node: ast.Try) -> Iterator[_Found]:

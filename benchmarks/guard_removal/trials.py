@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import shlex
@@ -9,13 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from benchmarks.guard_removal.environments import Prepared, checked_out
-from benchmarks.guard_removal.equivalence import gives_the_same, is_same_tree
+from benchmarks.guard_removal.equivalence import difference, is_same_tree
 from benchmarks.guard_removal.removals import GUARDABLE, Removal
 from selfdebug.model import Failure, PytestRun
 
@@ -33,7 +35,11 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A removal with its result; `tried` counts the candidates that were run, `seconds` is the time of the tool."""
+    """A removal with its result; `tried` counts the candidates that were run, `seconds` is the time of the tool.
+
+    `original` is the guard that was taken out, as the difference that would bring it back; `is_warned` tells whether
+    the report warns of the kept patch (a part of it is not pinned by any test, or another patch behaves differently).
+    """
 
     project: str
     split: str
@@ -49,6 +55,8 @@ class Measured:
     guard: str = ""
     diff: str = ""
     detail: str = ""
+    original: str = ""
+    is_warned: bool = False
 
     def line(self) -> str:
         """The record as one line of JSON."""
@@ -71,7 +79,7 @@ def measured(ready: Prepared, removal: Removal, folder: Path, limit: float) -> M
     began = time.monotonic()
     exit_code, output, errors = _selfdebug(ready, folder, limit)
     seconds = time.monotonic() - began
-    result, guard, diff, detail, tried, failing = Result.ERROR, "", "", errors[-2000:], 0, 0
+    result, guard, diff, detail, tried, failing, is_warned = Result.ERROR, "", "", errors[-2000:], 0, 0, False
     if exit_code is None:
         result, detail = Result.NOTHING, f"not ended after {limit:.0f} s"
     elif exit_code in (0, 1, 128) and output.startswith("{"):
@@ -79,13 +87,26 @@ def measured(ready: Prepared, removal: Removal, folder: Path, limit: float) -> M
         failing = len(report["failures"])
         tried = sum(trial["verdict"] != "refused" for trial in report["candidates"])
         guard = ", ".join(kept["guard"] for patch in report["patches"] for kept in patch["guards"])
-        diff, detail = report["diff"], report["message"]
-        result = _judged(ready, folder, removal, original) if exit_code == 0 else Result.NOTHING
+        diff, detail, is_warned = report["diff"], report["message"], _is_warned(report)
+        result, why = _judged(ready, folder, removal, original) if exit_code == 0 else (Result.NOTHING, "")
+        detail = why or detail
     left = _left_over(folder, is_kept=exit_code == 0)
     if left:
         result, detail = Result.ERROR, f"left behind: {left}; {detail}"
     numbers = (failing, ready.seconds, seconds, tried)
-    return Measured(*about, result, crash, *numbers, guard, diff, detail)
+    guarded = _difference(removal.file, removal.after, original)
+    return Measured(*about, result, crash, *numbers, guard, diff, detail, guarded, is_warned)
+
+
+def _is_warned(report: Mapping[str, Any]) -> bool:
+    """Whether the report says of the kept patch that the tests do not hold a part of it."""
+    guards = [guard for patch in report["patches"] for guard in patch["guards"]]
+    return any(not pin["pinned"] for guard in guards for pin in guard["pins"])
+
+
+def _difference(file: str, one: bytes, other: bytes) -> str:
+    old, new = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (one, other))
+    return "".join(difflib.unified_diff(old, new, f"a/{file}", f"b/{file}"))
 
 
 def _crash(run: PytestRun) -> str | None:
@@ -120,13 +141,15 @@ def _selfdebug(ready: Prepared, folder: Path, limit: float) -> tuple[int | None,
         return child.returncode, output, errors
 
 
-def _judged(ready: Prepared, folder: Path, removal: Removal, original: bytes) -> Result:
+def _judged(ready: Prepared, folder: Path, removal: Removal, original: bytes) -> tuple[Result, str]:
+    """How near the patch is to the original, and where it is another one, what tells so."""
     changed = [file for file in _changed(folder) if file.endswith(".py")]
     patched = {file: (folder / file).read_bytes() for file in {*changed, removal.file}}
     before = {file: original if file == removal.file else (ready.tree / file).read_bytes() for file in patched}
     if all(is_same_tree(before[file], data) for file, data in patched.items()):
-        return Result.SAME
-    return Result.EQUIVALENT if gives_the_same(ready, before, patched) else Result.DIFFERENT
+        return Result.SAME, ""
+    found = difference(ready, before, patched)
+    return (Result.EQUIVALENT, "") if found is None else (Result.DIFFERENT, found)
 
 
 def _left_over(folder: Path, *, is_kept: bool) -> list[str]:
