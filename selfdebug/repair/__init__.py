@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError
@@ -24,6 +21,7 @@ from selfdebug.repair.candidates import untested
 from selfdebug.repair.diagnosing import NotDiagnosed, diagnosed
 from selfdebug.repair.grouping import Group, groups
 from selfdebug.repair.ingest import Ended, Ingested, ingest
+from selfdebug.repair.interruption import interruptible
 from selfdebug.repair.outcome import (
     Work,
     ended,
@@ -56,7 +54,7 @@ def repair(settings: Settings, log: bytes | None, events: Events) -> Repair:
     with open_bench(settings, events) as bench:
         work = Work()
         try:
-            with _interruptible(), _rolled_back_unless_kept(bench):
+            with interruptible(), _rolled_back_unless_kept(bench):
                 done = _repaired(bench, log, work)
         except PytestRunError as error:
             done = run_failed(bench, work, error)
@@ -220,22 +218,3 @@ def _rolled_back_unless_kept(bench: Bench) -> Iterator[None]:
     finally:
         if bench.originals and not bench.settings.dry_run and not bench.is_settled:
             bench.roll_back()
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the run as Ctrl-C does, so that the roll back happens."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    caught = [number for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
-    before = {number: signal.signal(number, interrupt) for number in caught}
-    try:
-        yield
-    finally:
-        for number, action in before.items():
-            signal.signal(number, action)
