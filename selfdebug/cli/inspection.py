@@ -18,7 +18,7 @@ from selfdebug.model import Diagnosis, Failure, Frame
 from selfdebug.repair import probe_failure
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
-from selfdebug.reports.formats.json import probe_document
+from selfdebug.reports.run_document import probe_document
 from selfdebug.reports.formats.text import diagnosis_lines, diff_lines
 from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.document import document

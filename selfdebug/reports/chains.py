@@ -15,7 +15,7 @@ def chains_document(chains: Sequence[OriginChain], sentence: str = "") -> dict[s
         {
             "node_id": chain.node_id,
             "expression": chain.expression,
-            "links": [_link(link) for link in chain.links],
+            "links": [link_data(link) for link in chain.links],
             "sentence": chain.sentence,
         }
         for chain in chains
@@ -23,7 +23,8 @@ def chains_document(chains: Sequence[OriginChain], sentence: str = "") -> dict[s
     return {"chains": found, "sentence": sentence}
 
 
-def _link(link: Link) -> dict[str, Any]:
+def link_data(link: Link) -> dict[str, Any]:
+    """One link as every JSON document names it."""
     return {
         "file": link.file,
         "line": link.line,

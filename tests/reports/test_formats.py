@@ -17,7 +17,7 @@ from selfdebug.model import FinalStatus, Repair, Site, Tier, Verdict, When
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.evidence import shown_value
-from selfdebug.reports.formats.json import document
+from selfdebug.reports.run_document import document
 from selfdebug.reports.samples import KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
 from selfdebug.reports.schema import schema
 
@@ -153,6 +153,13 @@ def test_the_six_fields_of_the_contract() -> None:
         }
     ]
     assert (written["attempts"], written["files_patched"]) == (1, ["shop/discount.py"])
+
+
+def test_the_links_of_every_document_have_the_same_nine_keys() -> None:
+    keys = ["file", "line", "column", "function", "code", "value", "kind", "evidence", "sentence"]
+    written = document(KEPT)
+    assert [list(link) for link in written["origin"]] == [keys, keys]
+    assert written["diagnoses"][0]["origin"] == written["origin"]
 
 
 def test_a_run_that_failed_early_is_a_whole_document() -> None:
