@@ -25,14 +25,14 @@ class Project:
 
 
 PROJECTS = (
-    Project("sqlparse", Split.LOOKED_AT),
-    Project("mistune", Split.LOOKED_AT, "src"),
-    Project("humanize", Split.LOOKED_AT, "src", ("freezegun",)),
-    Project("toolz", Split.LOOKED_AT),
     Project("xmltodict", Split.LOOKED_AT),
-    Project("marshmallow", Split.LOOKED_AT, "src", ("simplejson",)),
     Project("itsdangerous", Split.LOOKED_AT, "src", ("freezegun",)),
     Project("cachetools", Split.LOOKED_AT, "src"),
+    Project("sqlparse", Split.LOOKED_AT),
+    Project("toolz", Split.LOOKED_AT),
+    Project("marshmallow", Split.LOOKED_AT, "src", ("simplejson",)),
+    Project("humanize", Split.LOOKED_AT, "src", ("freezegun",)),
+    Project("mistune", Split.LOOKED_AT, "src"),
     Project("parso", Split.LOOKED_AT, tests=("test",)),
     Project("boltons", Split.MEASURED),
     Project("markdown", Split.MEASURED, needs=("pyyaml",), tests=("tests",)),

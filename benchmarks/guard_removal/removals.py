@@ -3,6 +3,8 @@
 A removal is found on the `ast` and made on the text, like the tool's own edits: None checks, truth tests, `isinstance`,
 membership and bounds, each as an operand of a condition, an early exit, a wrap, a substitution or a conditional
 expression; defaults of `.get`, `.pop`, `getattr` and `or`; and handlers of the exceptions that guards prevent.
+What chooses between two ways of doing the work is no guard: an `if` or a handler that does more than leave, skip or
+substitute, or a branch that ends the function.
 """
 
 from __future__ import annotations
@@ -191,20 +193,20 @@ def _statement(source: Source, parent: ast.AST, node: ast.If) -> Iterator[_Found
     if question is None or not source.text.startswith("if", start) or node.body[0].lineno == node.lineno:
         return
     guard = source.extent(node)
-    if question.is_positive and isinstance(node.body[-1], ast.Raise):
-        return
+    if question.is_positive and isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue | ast.Break):
+        return  # without the question what follows would never run
     if question.is_positive:
         yield from ((question.what, "wrap", guard, cuts) for cuts in _unwrapped(source, node, node.body))
         return
-    form = _form_of_exit(node)
+    form = _form_of_exit(node.body)
     if form is not None:
         is_alone = any(siblings == [node] for siblings in _blocks(parent))
         cut = (start, _end(source, node), "pass") if is_alone else _whole_lines(source, node)
         yield question.what, form, guard, [cut]
 
 
-def _form_of_exit(node: ast.If) -> str | None:
-    match node.body:
+def _form_of_exit(body: list[ast.stmt]) -> str | None:
+    match body:
         case [ast.Return() | ast.Continue() | ast.Break()]:
             return "early-exit"
         case [ast.Raise()]:
@@ -275,6 +277,8 @@ def _call_default(source: Source, node: ast.Call) -> Iterator[_Found]:
 def _handlers(source: Source, node: ast.Try) -> Iterator[_Found]:
     for handler in node.handlers:
         if handler.type is None or not _caught(handler.type) & GUARDABLE:
+            continue
+        if _form_of_exit(handler.body) is None and not isinstance(handler.body[0], ast.Pass):
             continue
         guard = source.extent(handler)
         if len(node.handlers) == 1:
