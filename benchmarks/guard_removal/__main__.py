@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
 from benchmarks.guard_removal.projects import PROJECTS, Project, Split
-from benchmarks.guard_removal.removals import Removal, removals
+from benchmarks.guard_removal.removals import KINDS, Removal, removals
 from benchmarks.guard_removal.table import tables
 from benchmarks.guard_removal.trials import Measured, Result, from_line, measured
 
@@ -53,8 +53,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--what",
         nargs="*",
-        default=[],
-        help="only guards of this kind (none, isinstance, get, or, bounds, except, ...)",
+        choices=KINDS,
+        default=KINDS[:6],
+        help="only guards of these kinds",
     )
     parser.add_argument("--each", type=int, default=7, help="removals that crash, for each project")
     parser.add_argument("--screened", type=int, default=60, help="removals to look for them among, for each project")
@@ -109,7 +110,7 @@ def _by_kind(ready: Prepared, seed: int, what: Sequence[str]) -> dict[str, list[
     random.Random(f"{seed} {ready.project.name}").shuffle(found)
     kinds: dict[str, list[Removal]] = {}
     for removal in sorted(found, key=lambda removal: removal.what):
-        if not what or removal.what in what:
+        if removal.what in what:
             kinds.setdefault(removal.what, []).append(removal)
     return kinds
 

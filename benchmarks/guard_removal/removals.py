@@ -33,6 +33,10 @@ GUARDABLE = frozenset(
 """The exceptions that a missing guard lets through."""
 
 
+KINDS = ("none", "isinstance", "get", "or", "bounds", "except", "truth", "membership")
+"""What guards ask or do. The last two are often no guards: a flag is asked, or a case is chosen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Removal:
     """A guard that can be taken out: `what` it asks, the `form` it has, its place and text, the file without it.
