@@ -21,10 +21,11 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A run of `selfdebug.reports.samples`, by name, and the whole document that the format makes of it."""
+    """A run of `selfdebug.reports.samples`, by name, and the document (or a part of it) that the format makes of it."""
 
     sample: str
     expected: str
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,8 @@ EXAMPLES = [(name, example) for name in format_names() for example in find(name)
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[f"{name}-{example.sample}" for name, example in EXAMPLES])
 def test_a_format_renders_its_own_examples(name: str, example: Example) -> None:
-    assert render(name, SAMPLES[example.sample]) == example.expected.encode()
+    written = render(name, SAMPLES[example.sample])
+    assert example.expected.encode() in written if example.is_part else written == example.expected.encode()
 
 
 @pytest.mark.parametrize("name", format_names())
@@ -69,7 +70,7 @@ def test_a_format_is_complete(name: str) -> None:
 
 
 def test_the_formats_are_the_files_of_the_folder() -> None:
-    assert format_names() == ("text", "diff", "github", "gitlab", "json", "junit", "markdown", "rdjson", "sarif")
+    assert format_names() == ("text", "diff", "github", "gitlab", "html", "json", "junit", "markdown", "rdjson", "sarif")
 
 
 def test_an_unknown_format_is_a_usage_error() -> None:
