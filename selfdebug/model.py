@@ -169,11 +169,15 @@ class ProbeCatch:
 
 @dataclass(frozen=True, slots=True)
 class TracedValue:
-    """What a trace keeps of one object: its identity while it lived (0 for None), its class and a short text."""
+    """What a trace keeps of one object: its identity while it lived (0 for None), its class and a short text.
+
+    `size` is the length of a text or of a built-in container.
+    """
 
     identity: int
     type: str
     text: str
+    size: int | None = None
 
     @property
     def is_none(self) -> bool:
@@ -238,6 +242,16 @@ class Trace:
     is_cut: bool = False
 
 
+class Tier(StrEnum):
+    """How tests were run: in which state of a process, and where the sources came from."""
+
+    WARM = "warm"
+    PRELOADED = "preloaded"
+    FRESH = "fresh"
+    IN_PLACE = "in-place"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class PytestRun:
     """One start of pytest: what was asked, what really ran, and what the injected plugin saw.
@@ -266,6 +280,7 @@ class PytestRun:
     is_output_cut: bool = False
     running: str | None = None
     traces: tuple[Trace, ...] = ()
+    tier: Tier = Tier.FRESH
 
     def trace_of(self, node_id: str | None) -> Trace | None:
         """What led to the first failing phase of a test (of a file that cannot be collected: all there is)."""
@@ -424,7 +439,8 @@ class Site(StrEnum):
 class Candidate:
     """One guard with its parameters at one span: `default` and `test` are as the guard takes them.
 
-    `is_hard_coded` says that the default is the very answer that the failing test expects.
+    `is_hard_coded` says that the default is the very answer that the failing test expects; `donor` names a place of the
+    project that does the same where such a thing is missing (`as in app/users.py:120`).
     """
 
     id: str
@@ -441,6 +457,7 @@ class Candidate:
     reason: str
     classes: tuple[str, ...] = ()
     is_hard_coded: bool = False
+    donor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,16 +480,6 @@ class Verdict(StrEnum):
     BROKEN = "broken"
     INCONCLUSIVE = "inconclusive"
     REFUSED = "refused"
-
-
-class Tier(StrEnum):
-    """How a trial was run."""
-
-    WARM = "warm"
-    PRELOADED = "preloaded"
-    FRESH = "fresh"
-    IN_PLACE = "in-place"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,4 +111,4 @@ def _values(tokens: dict[str, Any]) -> tuple[tuple[str, TracedValue], ...]:
 
 
 def _value(token: list[Any] | None) -> TracedValue:
-    return _NONE if token is None else TracedValue(token[0], str(token[1]), str(token[2]))
+    return _NONE if token is None else TracedValue(token[0], str(token[1]), str(token[2]), *token[3:])

@@ -1144,20 +1144,6 @@ case(
     "app:2 literal",
 )
 case(
-    "missing key",
-    """
-    def load():
-        return {"a": 1}
-
-    def main():
-        table = load()
-        return table["b"]
-    """,
-    "app:5 assignment",
-    "app:2 return",
-    "app:2 literal",
-)
-case(
     "zero",
     """
     def main():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
@@ -56,6 +58,39 @@ def traced(root: Path) -> PytestRun:
     """Run the tests of a folder under a trace, with another interpreter where the environment names one."""
     python = os.environ.get("SELFDEBUG_TRACED_PYTHON")
     return run_pytest(Interpreter.find(Path(python) if python else None), root, trace=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with the chain that was written by hand for it; `test` is the file of its test."""
+
+    app: str
+    chain: tuple[str, ...]
+    test: str = TEST
+
+
+class Table(dict[str, Case]):
+    """Cases by name."""
+
+    def case(self, name: str, app: str, *chain: str, test: str = TEST) -> None:
+        """Add one."""
+        assert name not in self
+        self[name] = Case(app, chain, test)
+
+    def followed(self, root: Path) -> dict[str, Sequence[Link]]:
+        """The chain of each; all are run by one pytest, each in a file of its own."""
+        for number, case in enumerate(self.values()):
+            module = f"app_{number}"
+            write(root, f"{module}.py", case.app)
+            test = case.test.replace("import app", f"import {module} as app").replace('"app.', f'"{module}.')
+            write(root, f"test_{number}.py", test)
+        found = {node.partition("::")[0]: links for node, links in chains(root, traced(root)).items()}
+        return {name: found[f"test_{number}.py"] for number, name in enumerate(self)}
+
+
+def lines_of(links: Sequence[Link]) -> list[str]:
+    """The links as a case writes them, without the numbers of the files."""
+    return [re.sub(r"_\d+:", ":", line) for line in short(links)]
 
 
 def source(root: Path, file: str) -> Source:

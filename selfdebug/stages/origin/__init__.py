@@ -4,8 +4,10 @@ The kinds of links. On the way: assignment, walrus, unpacking, augmented, for-ta
 pattern, definition, import, deletion, parameter, default, closure, return, yield, send, task, property, attribute,
 class-attribute, item, branch, fixture, parametrisation, through-library. Where a value is born: explicit-none,
 fell-off-end, missing-key, missing-attribute, environment, no-match, nothing-found, exhausted, in-place, mock, literal,
-constructed, computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. And
-`unknown`, where the evidence ends.
+constructed, computed, slice, outside. Why it stayed: branch-not-taken, loop-not-entered, swallowed-exception. Why
+something is not there, with what its container went through: missing-index, put, removed, deletion, assigned-later,
+not-called, near-miss. Why a `raise` was reached: branch-taken, answered-exception. And `unknown`, where the evidence
+ends.
 """
 
 from __future__ import annotations

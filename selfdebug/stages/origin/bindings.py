@@ -1,15 +1,15 @@
-"""From an executed clause that bound a target to the expression whose value it got."""
+"""The executed clause that bound a name last, and from there on to the expression whose value it got."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from codemods.selfdebug.source import Clause
-from selfdebug.model import Link
+from selfdebug.model import Link, TracedFrame
 from selfdebug.stages.origin.history import Spot, is_same
-from selfdebug.stages.origin.program import last_name
+from selfdebug.stages.origin.program import Program, last_name, stored_names
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
 
@@ -40,6 +40,70 @@ class Binding:
     observed: bool = False
 
 
+def latest_binding(evidence: Evidence, frames: Iterable[TracedFrame], name: str, before: Spot) -> Binding | None:
+    """The last executed binding of a name in some frames, exhausted loops and failed clauses left out."""
+    found: list[Binding] = []
+    for frame in frames:
+        binding = _latest_in(evidence, frame, name, before)
+        if binding is not None:
+            found.append(binding)
+    return max(found, key=lambda binding: binding.spot.sequence, default=None)
+
+
+def _latest_in(evidence: Evidence, frame: TracedFrame, name: str, before: Spot) -> Binding | None:
+    history = evidence.history
+    if frame.number == before.frame.number:
+        first = history.group(before)[0]
+        walrus = _walrus_before(evidence, name, before)
+        if walrus is not None:
+            return walrus
+    else:
+        first = sum(1 for step in frame.steps if step.sequence < before.sequence)
+    for spot in history.line_steps(frame, first):
+        for clause in reversed(history.clauses(spot)):
+            targets = [target for stored, target in stored_names(clause) if stored == name]
+            if targets and _took_effect(evidence, spot, clause):
+                return Binding(name, spot, clause, targets[-1])
+    return None
+
+
+def _walrus_before(evidence: Evidence, name: str, before: Spot) -> Binding | None:
+    """An assignment expression earlier in the very clause of the use."""
+    for clause in evidence.history.clauses(before):
+        for stored, target in stored_names(clause):
+            parent = evidence.program(before).parents.get(target)
+            if stored == name and isinstance(parent, ast.NamedExpr) and parent.target is target:
+                return Binding(name, before, clause, target)
+    return None
+
+
+def _took_effect(evidence: Evidence, spot: Spot, clause: Clause) -> bool:
+    """Whether the clause bound its names at this step: not the last visit of a loop, nor the way out of a `with`."""
+    history, program = evidence.history, evidence.program(spot)
+    last = history.group(spot)[1]
+    steps = spot.frame.steps
+    if isinstance(clause, ast.For | ast.AsyncFor):
+        following = next((Spot(spot.frame, index) for index in range(last + 1, len(steps))
+                          if steps[index].kind in ("line", "raise")), None)  # fmt: skip
+        return following is not None and any(
+            clause in program.around(inner) and not _is_in_else(program, clause, inner)
+            for inner in history.clauses(following)
+        )
+    if isinstance(clause, ast.With | ast.AsyncWith):
+        before = next(history.line_steps(spot.frame, history.group(spot)[0]), None)
+        if before is not None and any(clause in program.around(inner) for inner in history.clauses(before)):
+            return False
+    return not history.was_interrupted(spot)
+
+
+def _is_in_else(program: Program, loop: ast.For | ast.AsyncFor, inner: Clause) -> bool:
+    chain = [inner, *program.around(inner, loop)]
+    return chain[-1] in loop.orelse
+
+
+# ---------------------------------------------------------------- from the clause to its expression
+
+
 def follow_binding(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
     """The link for a clause that bound a target, and the expression that it got its value from."""
     parent = evidence.program(binding.spot).parents.get(binding.target)
@@ -47,6 +111,14 @@ def follow_binding(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
         return _assigned(evidence, quest, binding, parent.value, "walrus")
     rule = _RULES.get(type(binding.clause))
     return rule(evidence, quest, binding) if rule is not None else _named(evidence, quest, binding)
+
+
+def with_kind(found: Found, kind: str) -> Found:
+    """The same with a first link that says what kind of target was assigned to."""
+    first, *rest = found.links
+    if first.kind not in ("assignment", "unpacking"):
+        return found
+    return Found((replace(first, kind=kind), *rest), found.next)
 
 
 def _plain(evidence: Evidence, quest: Quest, binding: Binding) -> Found:

@@ -277,6 +277,10 @@ def argument_for(evidence: Evidence, began: Began, name: str, path: Path = ()) -
         found = _at_position(call, positional.index(name) - _bound(evidence, began))
         if found is not None:
             return Argument(found.expression, (*found.path, *path))
+        is_owner = positional[0] == name and isinstance(call.func, ast.Attribute) and _bound(evidence, began)
+        if is_owner and began.frame.function not in _CONSTRUCTORS:
+            assert isinstance(call.func, ast.Attribute)
+            return Argument(call.func.value, path)
     rest = next((keyword.value for keyword in call.keywords if keyword.arg is None), None)  # **options
     return Argument(rest, (Item(name), *path)) if rest is not None else None
 

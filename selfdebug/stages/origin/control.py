@@ -26,7 +26,7 @@ def absent_return(evidence: Evidence, quest: Quest, spot: Spot) -> tuple[Link, .
         if isinstance(node, ast.Return) and node.value is not None and not is_none(node.value)
         and program.scope_of(node) is scope
     ]  # fmt: skip
-    return _why_not_reached(evidence, quest, spot, wanted)
+    return not_reached(evidence, quest, spot, wanted)
 
 
 def absent_assignment(evidence: Evidence, quest: Quest, name: str, since: Spot, until: Spot) -> tuple[Link, ...]:
@@ -47,14 +47,14 @@ def absent_assignment(evidence: Evidence, quest: Quest, name: str, since: Spot, 
         and any(stored == name for stored, _ in stored_names(clause))
         and not isinstance(clause, ast.Delete)
     ]
-    return _why_not_reached(evidence, quest, until, wanted, since)
+    return not_reached(evidence, quest, until, wanted, since)
 
 
 def _statements(clauses: Sequence[Clause]) -> Iterator[ast.stmt]:
     return (clause for clause in clauses if isinstance(clause, ast.stmt))
 
 
-def _why_not_reached(
+def not_reached(
     evidence: Evidence, quest: Quest, spot: Spot, wanted: Sequence[ast.AST], since: Spot | None = None
 ) -> tuple[Link, ...]:
     """The innermost executed condition or loop around the first wanted clause that let it be passed by."""

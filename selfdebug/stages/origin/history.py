@@ -222,6 +222,27 @@ class History:
             stores.sort(key=lambda store: store.spot.sequence)
         return found
 
+    @cached_property
+    def _method_calls(self) -> list[tuple[Spot, Clause, ast.Call]]:
+        """The executed calls of methods, in the order in which their clauses began."""
+        found: list[tuple[Spot, Clause, ast.Call]] = []
+        for frame in self.trace.frames:
+            program = self.program(frame)
+            if program is None:
+                continue
+            for index, step in enumerate(frame.steps):
+                if step.kind == "line" and (calls := program.method_calls_at(step.line)):
+                    spot = Spot(frame, index)
+                    if self.group(spot)[0] == index:
+                        found += [(spot, clause, call) for clause, call in calls]
+        return sorted(found, key=lambda entry: entry[0].sequence)
+
+    def method_calls(self, names: frozenset[str], before: int) -> Iterator[tuple[Spot, Clause, ast.Call]]:
+        """The executed calls of methods of these names before a sequence number, newest first."""
+        for spot, clause, call in reversed(self._method_calls):
+            if spot.sequence < before and getattr(call.func, "attr", "") in names:
+                yield spot, clause, call
+
     def stores_to(self, owner: TracedValue, name: str, before: int) -> Iterator[Store]:
         """The stores to `.attribute` or `[]` of the object `owner` before a sequence number, newest first."""
         for store in reversed(self._stores.get(name, ())):

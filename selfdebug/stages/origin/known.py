@@ -44,6 +44,7 @@ _NOTHING_FOUND = {
     "lastgroup": "no group took part in the match",
     "group": "that group took no part in the match",
 }
+_NOT_SHOWN = frozenset({"module", "type", "function", "builtin_function_or_method"})
 _ENVIRONMENTS = ("os.environ", "environ")
 
 
@@ -175,10 +176,13 @@ def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
     text = evidence.text(call.func, quest.spot)
     if not quest.path and last_name(call.func) == quest.value.type.rpartition(".")[2]:
         return evidence.end(quest, "constructed", f"{text}() built it here.")
+    owner = [call.func.value] if isinstance(call.func, ast.Attribute) and not quest.path else []
     given = "; ".join(
         f"{evidence.text(argument, quest.spot)} was {held.text}"
-        for argument in call.args[:4]
-        if not isinstance(argument, ast.Constant) and (held := evidence.value(argument, quest.spot)) is not None
+        for argument in (*owner, *call.args[:4])
+        if not isinstance(argument, ast.Constant)
+        and (held := evidence.value(argument, quest.spot)) is not None
+        and held.type not in _NOT_SHOWN
     )
     what = evidence.with_path("", quest.path)
     gave = f"gave an object whose {what} was {quest.text}" if what else f"gave {quest.text}"

@@ -55,6 +55,38 @@ class Program:
         """The clauses that a line event at `line` can stand for, in source order."""
         return self._clauses.get(line, ())
 
+    @cached_property
+    def _method_calls(self) -> dict[int, list[tuple[Clause, ast.Call]]]:
+        found: dict[int, list[tuple[Clause, ast.Call]]] = {}
+        for line, clauses in self._clauses.items():
+            for clause in clauses:
+                for node in own_nodes(clause):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                        found.setdefault(line, []).append((clause, node))
+        return found
+
+    def method_calls_at(self, line: int) -> Sequence[tuple[Clause, ast.Call]]:
+        """The calls of methods by the clauses that a line event at `line` can stand for."""
+        return self._method_calls.get(line, ())
+
+    def stores_under(self, key: object) -> Iterator[tuple[Clause, ast.expr]]:
+        """The clauses that store under a constant key, each with the expression of the container."""
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                constant = constant_of(node.slice)
+                clause = self.clause_of(node)
+                if clause is not None and constant is not None and constant[0] == key:
+                    yield clause, node.value
+
+    def attributes_set(self, method: ast.AST, owner: str) -> Iterator[tuple[Clause, str]]:
+        """The clauses of a method that store an attribute of the object that it calls `owner`."""
+        for node in ast.walk(method):
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()) if name == owner:
+                    clause = self.clause_of(node)
+                    if clause is not None:
+                        yield clause, attribute
+
     def clause_of(self, node: ast.AST) -> Clause | None:
         """The clause to which an expression belongs."""
         while not isinstance(node, Clause):

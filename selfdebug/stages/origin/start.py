@@ -7,11 +7,12 @@ from collections.abc import Callable
 from functools import cache
 
 from codemods.selfdebug.source import Source
-from selfdebug.model import FaultKind, FaultLocation, Link, Trace, TracedValue
-from selfdebug.stages.origin.control import absent_assignment
+from selfdebug.model import FaultKind, FaultLocation, Link, Trace
+from selfdebug.stages.origin.absences import absent_attribute, absent_item, absent_name
 from selfdebug.stages.origin.history import NONE, History, Spot
 from selfdebug.stages.origin.program import Program, own_nodes
 from selfdebug.stages.origin.quest import Evidence, Quest
+from selfdebug.stages.origin.raising import raised_on_purpose
 from selfdebug.stages.origin.walk import walk
 
 
@@ -22,18 +23,39 @@ def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str
     spot = _failed_at(evidence.history, location.file, lines)
     if spot is None:
         return ()
-    if location.kind is FaultKind.ASSERTION:
-        return _of_assertion(evidence, spot)
-    if not location.receivers:
-        return ()
+    match location.kind:
+        case FaultKind.ASSERTION:
+            return _of_assertion(evidence, spot)
+        case FaultKind.DELIBERATE_RAISE:
+            return raised_on_purpose(evidence, spot)
     found = (evidence.program(spot).expression_at(receiver.receiver) for receiver in location.receivers)
     expression = next((node for node in found if node is not None and not isinstance(node, ast.Constant)), None)
-    if expression is None:
+    if location.kind is FaultKind.OTHER and expression is not None:
+        expression = _argument_of(evidence, expression, spot)
+    return () if expression is None else _of_receiver(evidence, location.kind, expression, spot)
+
+
+def _argument_of(evidence: Evidence, called: ast.expr, spot: Spot) -> ast.expr:
+    """What a function was given that complains itself: `text` of `int(text)`."""
+    call = evidence.program(spot).parents.get(called)
+    if not isinstance(call, ast.Call) or call.func is not called:
+        return called
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return next((one for one in given if not isinstance(one, ast.Constant | ast.Starred)), called)
+
+
+def _of_receiver(evidence: Evidence, kind: FaultKind, receiver: ast.expr, spot: Spot) -> tuple[Link, ...]:
+    """The chain that answers for the kind of fault: of the value, or of why something is not there."""
+    if kind in (FaultKind.UNBOUND_LOCAL, FaultKind.UNDEFINED_NAME):
+        return absent_name(evidence, receiver, spot)
+    value = NONE if kind.is_none else evidence.value(receiver, spot)
+    if value is None:
         return ()
-    if location.kind is FaultKind.UNBOUND_LOCAL:
-        return _of_unbound(evidence, expression, spot)
-    value = NONE if location.kind.is_none else evidence.value(expression, spot)
-    return () if value is None else walk(evidence, Quest(expression, spot, (), value))
+    if kind in (FaultKind.MISSING_KEY, FaultKind.INDEX_RANGE):
+        return absent_item(evidence, receiver, spot, value)
+    if kind is FaultKind.MISSING_ATTRIBUTE:
+        return absent_attribute(evidence, receiver, spot, value)
+    return walk(evidence, Quest(receiver, spot, (), value))
 
 
 def chain_at(
@@ -140,11 +162,3 @@ def _asserted(test: ast.expr) -> list[ast.expr]:
         case ast.UnaryOp(operand=operand):
             return _asserted(operand)
     return [test]
-
-
-def _of_unbound(evidence: Evidence, name: ast.expr, spot: Spot) -> tuple[Link, ...]:
-    """Why no assignment to a local name was reached."""
-    if not isinstance(name, ast.Name):
-        return ()
-    quest = Quest(name, spot, (), TracedValue(0, "", "<unbound>"))
-    return absent_assignment(evidence, quest, name.id, Spot(spot.frame, 0), spot)

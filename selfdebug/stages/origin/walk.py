@@ -9,7 +9,8 @@ from selfdebug.model import Link
 from selfdebug.stages.origin.calls import follow_call, from_step
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.members import descend, follow_attribute, follow_item, follow_member, stored_item
+from selfdebug.stages.origin.items import descend, follow_item, stored_item
+from selfdebug.stages.origin.members import follow_attribute, follow_member
 from selfdebug.stages.origin.names import follow_name
 from selfdebug.stages.origin.program import COMPREHENSIONS, is_none
 from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Quest

@@ -11,7 +11,8 @@ from .values import class_name
 from .watching import Watch
 
 Token = Optional[List[Any]]
-"""`[identity, class, outline]` of an object, None for None: an identity holds as long as the object lives."""
+"""`[identity, class, outline]` of an object, with its length where no code of the program has to run to tell it; None for
+None. An identity holds as long as the object lives."""
 
 
 class _Missing:
@@ -29,6 +30,7 @@ _PLAIN = (bool, float, complex, type(Ellipsis), type(NotImplemented))
 _KEYS = (str, bytes, int, bool, float, type(None))
 _SEQUENCES = (list, tuple)
 _is_secret = lru_cache(maxsize=4096)(is_secret_name)
+_SIZED = (str, list, dict, tuple, set, frozenset, bytes)
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
 
 
@@ -120,7 +122,10 @@ def token(value: Any, name: str = "") -> Token:
     """The token of a value that stands under `name`, which may be a name for secrets."""
     if value is None:
         return None
-    return [id(value), class_name(type(value)), outline(value, name)]
+    kind = type(value)
+    if kind in _SIZED:
+        return [id(value), kind.__name__, outline(value, name), len(value)]
+    return [id(value), class_name(kind), outline(value, name)]
 
 
 def outline(value: Any, name: str = "", depth: int = 0) -> str:

@@ -1,0 +1,145 @@
+"""An attribute that no code of the project stored on the object: a variable of its class, or built in."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from selfdebug.model import TracedFrame, TracedValue
+from selfdebug.stages.origin.bindings import follow_binding, latest_binding
+from selfdebug.stages.origin.calls import Began, argument_for
+from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.program import last_name, own_nodes
+from selfdebug.stages.origin.quest import Evidence, Found, Quest
+
+
+def of_class(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found:
+    """An attribute that no code of the project has stored on the object: of its class, or of the call that built it."""
+    cls = owner.text.strip("<>") if owner.type == "type" else owner.type
+    for body in class_bodies(evidence, quest, cls):
+        found = _built(evidence, quest, owner, body, name) or _in_body(evidence, quest, body, name)
+        if found is not None:
+            return found
+    return evidence.unknown(quest, f"no assignment to {name} of this {cls.rpartition('.')[2]} was seen")
+
+
+def _in_body(evidence: Evidence, quest: Quest, body: TracedFrame, name: str) -> Found | None:
+    """A variable of the class itself."""
+    binding = latest_binding(evidence, [body], name, quest.spot)
+    if binding is None or isinstance(binding.clause, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    agreed = evidence.agrees(quest, evidence.history.stored(name, binding.spot))
+    if agreed is False:
+        return evidence.unknown(quest, f"the class {body.function} had another {name}")
+    found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))
+    if found.links[-1].kind == "explicit-none":
+        sentence = f"{name} is None in the class {body.function}, and nothing has set it on the object."
+        return Found((replace(found.links[-1], kind="class-attribute", sentence=sentence),))
+    return found
+
+
+def class_bodies(evidence: Evidence, quest: Quest, cls: str) -> list[TracedFrame]:
+    """The executed class bodies of a class (by its name with its module) and of its bases, as the source names them."""
+    history = evidence.history
+    found: list[TracedFrame] = []
+    todo = [cls]
+    while todo and len(found) < 10:
+        module, _, wanted = todo.pop(0).rpartition(".")
+        bodies = list(history.frames_of(wanted))
+        own = [frame for frame in bodies if frame.file.endswith(f"{module.replace('.', '/')}.py")]
+        for frame in own or bodies:
+            scope = history.scope(frame)
+            if isinstance(scope, ast.ClassDef) and frame.started < quest.spot.sequence and frame not in found:
+                found.append(frame)
+                todo += [last_name(base) for base in scope.bases if last_name(base)]
+                break
+    return found
+
+
+def _built(evidence: Evidence, quest: Quest, owner: TracedValue, body: TracedFrame, name: str) -> Found | None:
+    """A field of a dataclass (or attrs class, named tuple): the argument of the call that built the object."""
+    history = evidence.history
+    scope = history.scope(body)
+    if not isinstance(scope, ast.ClassDef):
+        return None
+    fields = {
+        node.target.id: node
+        for node in scope.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    is_generated = any(isinstance(node, ast.FunctionDef) and node.name == "__init__" for node in scope.body)
+    if name not in fields or is_generated or owner.type == "type":
+        return None
+    place = _construction(evidence, owner, scope.name, quest.spot.sequence)
+    if place is None:
+        return evidence.unknown(quest, f"the call that built this {scope.name} was not found")
+    spot, call = place
+    argument = next((given.value for given in call.keywords if given.arg == name), None)
+    position = list(fields).index(name)
+    if argument is None and position < len(call.args):
+        argument = call.args[position]
+    if argument is None and not any(given.arg is None for given in call.keywords):
+        return _by_default(evidence, quest, body, fields[name], place)
+    if argument is None or isinstance(argument, ast.Starred):
+        return evidence.unknown(quest, f"{scope.name}() was built with * or ** at line {spot.step.line}")
+    sentence = f"{scope.name}() was built with {evidence.text(argument, spot)} for {name}."
+    link = evidence.link(quest, "parameter", sentence, spot=spot, node=argument)
+    return Found((link,), quest.at(argument, spot))
+
+
+def _by_default(
+    evidence: Evidence, quest: Quest, body: TracedFrame, field: ast.AnnAssign, place: tuple[Spot, ast.Call]
+) -> Found:
+    """The default that the class gives a field."""
+    spot, _ = place
+    name = ast.unparse(field.target)
+    own = next((Spot(body, index) for index, step in enumerate(body.steps) if step.line == field.lineno), None)
+    if own is None or field.value is None:
+        return evidence.unknown(quest, f"{body.function}() was built without {name}")
+    default = _default_of_field(field.value)
+    sentence = (
+        f"{body.function}() was built without {name} at {spot.frame.file}:{spot.step.line}, "
+        f"and its default is {evidence.text(default, own)}."
+    )
+    link = evidence.link(quest, "default", sentence, spot=own, node=default, clause=field)
+    return Found((link,), None if isinstance(default, ast.Constant) else quest.at(default, own))
+
+
+def _default_of_field(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Call):
+        for keyword in value.keywords:
+            if keyword.arg == "default":
+                return keyword.value
+    return value
+
+
+def _construction(evidence: Evidence, owner: TracedValue, cls: str, before: int) -> tuple[Spot, ast.Call] | None:
+    """The newest executed call of the class whose clause gave the very object."""
+    for spot in evidence.history.givers(owner, before):
+        for clause in evidence.history.clauses(spot):
+            for node in own_nodes(clause):
+                if isinstance(node, ast.Call) and last_name(node.func) == cls:
+                    return spot, node
+    return _argument_construction(evidence, owner, cls, before)
+
+
+def _argument_construction(
+    evidence: Evidence, owner: TracedValue, cls: str, before: int
+) -> tuple[Spot, ast.Call] | None:
+    """The object was built in the argument of a call: `f(Customer(...))`."""
+    history = evidence.history
+    for frame in reversed(history.trace.frames):
+        scope = history.scope(frame)
+        spot = history.caller(frame)
+        if frame.started >= before or spot is None or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for name, value in frame.arguments:
+            if value.identity != owner.identity or value.type != owner.type:
+                continue
+            for clause in history.clauses(spot):
+                for node in own_nodes(clause):
+                    if isinstance(node, ast.Call) and last_name(node.func) == frame.function:
+                        given = argument_for(evidence, Began(frame, scope, node, spot), name)
+                        if given and isinstance(given.expression, ast.Call) and last_name(given.expression) == cls:
+                            return spot, given.expression
+    return None
