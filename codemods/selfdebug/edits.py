@@ -164,10 +164,14 @@ def deeper(site: Site, statement: cst.BaseStatement) -> cst.BaseStatement:
 
 
 def attempt(
-    body: Sequence[cst.BaseStatement], exceptions: cst.BaseExpression, fallback: Sequence[cst.BaseStatement]
+    body: Sequence[cst.BaseStatement],
+    exceptions: cst.BaseExpression,
+    fallback: Sequence[cst.BaseStatement],
+    name: str | None = None,
 ) -> cst.Try:
-    """`try:` over the body with one `except` clause."""
-    handler = cst.ExceptHandler(type=exceptions, body=cst.IndentedBlock(body=fallback))
+    """`try:` over the body with one `except` clause, which may give the exception a name."""
+    bound = cst.AsName(cst.Name(name)) if name else None
+    handler = cst.ExceptHandler(type=exceptions, name=bound, body=cst.IndentedBlock(body=fallback))
     return cst.Try(body=cst.IndentedBlock(body=body), handlers=[handler])
 
 
