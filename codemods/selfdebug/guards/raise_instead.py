@@ -1,0 +1,104 @@
+"""Guard: `try: ... except KeyError as error: raise X(...) from error` around one statement."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from codemods.selfdebug.base import (
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+    Test,
+)
+from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.edits import attempt, deeper, line, replace_statement
+from codemods.selfdebug.exceptions import exception_names, refuse_caught
+from codemods.selfdebug.scopes import mentioned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemods.selfdebug.sites import Rewrite, Site
+
+_NAMES = ("error", "exc", "err", "cause")
+_NOT_FOUND = Parameters("NotFound('name')", Test.NO_EXCEPTION, ("KeyError",))
+
+
+class RaiseInstead(Guard):
+    """Catches the one exception around the one statement and raises the one given as default, with its cause."""
+
+    family = Family.HANDLER
+    summary = "raise the exception that callers expect in place of the one that came"
+    default_use = DefaultUse.REQUIRED
+    default_role = DefaultRole.EXCEPTION
+    tests = frozenset({Test.NO_EXCEPTION})
+    examples = (
+        Example(
+            "def f(d):\n    return ‹«d»['name']›  # given\n",
+            "def f(d):\n"
+            "    try:\n"
+            "        return d['name']  # given\n"
+            "    except KeyError as error:\n"
+            "        raise NotFound('name') from error\n",
+            _NOT_FOUND,
+        ),
+        Example(
+            "def f(error):\n    if error: n = int(«error.code»); use(n)\n",
+            "def f(error):\n"
+            "    if error:\n"
+            "        try:\n"
+            "            n = int(error.code)\n"
+            "        except ValueError as exc:\n"
+            "            raise BadCode from exc\n"
+            "        use(n)\n",
+            Parameters("BadCode", Test.NO_EXCEPTION, ("ValueError",)),
+        ),
+    )
+    refusals = (
+        Refusal("try:\n    x = ‹«d»['k']›\nexcept KeyError: x = 1\n", "already", _NOT_FOUND),
+        Refusal("for x in ‹«d»['k']›: pass\n", "more than one statement", _NOT_FOUND),
+        Refusal("f(lambda: ‹«d»['k']›)\n", "later", _NOT_FOUND),
+        Refusal("x = ‹«d»['k']›\n", "no exception", Parameters("1 + 1", Test.NO_EXCEPTION, ("KeyError",))),
+        Refusal("x = ‹«d»['k']›\n", "the same", Parameters("KeyError()", Test.NO_EXCEPTION, ("KeyError",))),
+        Refusal("error, exc, err, cause = ‹«d»['k']›\n", "name for the cause", _NOT_FOUND),
+    )
+
+    def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
+        """See the base class."""
+        names = exception_names(parameters)
+        refuse_caught(site, names)
+        error = default_for(site, parameters)
+        if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
+            raise RefusedError("the default is no exception")
+        if site.code(error.func if isinstance(error, cst.Call) else error) in names:
+            raise RefusedError("it would raise the same exception again")
+        if not isinstance(site.holder, cst.BaseSmallStatement):
+            raise RefusedError("a handler would cover more than one statement")
+        if any(isinstance(step.parent, cst.Lambda) and step.child is step.parent.body for step in site.path):
+            raise RefusedError("the receiver is evaluated later than the statement")
+        cause = _free_name(site)
+        code = names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+        def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
+            raising = line(cst.Raise(error, cst.From(cst.Name(cause))))
+            return [attempt([deeper(site, statement)], cst.parse_expression(code), [raising], cause)]
+
+        return replace_statement(site, make)
+
+
+def _free_name(site: Site) -> str:
+    """A name for the caught exception, which Python unbinds after the clause."""
+    scope: ast.AST = site.function or site.source.tree
+    taken = mentioned(scope)
+    for name in _NAMES:
+        if name not in taken:
+            return name
+    raise RefusedError("there is no free name for the cause")
