@@ -34,6 +34,7 @@ from selfdebug.repair.outcome import (
     run_failed,
 )
 from selfdebug.repair.progress import progress
+from selfdebug.reports.run_document import document
 from selfdebug.trace import mapping as record
 from selfdebug.trace.owner import owner_of
 from selfdebug.trace.recorder import Recorder
@@ -70,6 +71,7 @@ def _recorded(bench: Bench, done: Repair) -> Repair:
             record.files_checked(step, tuple(bench.originals), bench.conflicts)
     with bench.step("report", "the end of the run") as step:
         record.reported(step, done)
+        bench.recorder.report(document(done))
     bench.recorder.end(_STATUS.get(ExitCode(done.exit_code), RunStatus.FAILED))
     return replace(done, warnings=(*done.warnings, *bench.recorder.warnings))
 

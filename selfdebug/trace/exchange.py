@@ -31,6 +31,7 @@ def exported(store: Store, run: Run) -> bytes:
         "events": [[event_kind(event), to_data(event)] for _, event in events],
         "inner": inner,
         "notes": [*notes, *more],
+        "report": store.report(run.id),
     }
     return json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n"
 
@@ -55,6 +56,8 @@ def imported(store: Store, data: bytes, owner: Owner, redactor: Redactor) -> tup
             damaged += 1
     inner, lost = _inner(document.get("inner"), redactor)
     store.import_run(run, events, inner)
+    if isinstance(document.get("report"), dict):
+        store.put_report(run.id, redactor.data(document["report"]))
     return run, damaged + lost
 
 

@@ -280,6 +280,12 @@ class Recorder:
             self._checks[kind] = (seq, check)
         self._file(seq, check)
 
+    def report(self, document: dict[str, Any]) -> None:
+        """Keep the JSON document that the run ended with; nothing where values or events are left out of the record."""
+        if self.settings.include_values and self.settings.include_events:
+            clean = self.redactor.data(document)
+            self._writing(lambda store: store.put_report(self.run.id, clean))
+
     def end(self, status: str) -> None:
         """Make the run evidence. `status` is one of `RunStatus`; calling it again changes nothing."""
         status = RunStatus(status).value

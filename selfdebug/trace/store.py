@@ -26,7 +26,7 @@ except ImportError:  # pragma: no cover - a platform without POSIX locks: a run 
     fcntl = None  # type: ignore[assignment]  # the module is absent there
 
 FILE_NAME = "trace.sqlite3"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MIGRATIONS = {
     1: """
     CREATE TABLE runs (
@@ -44,6 +44,7 @@ MIGRATIONS = {
         PRIMARY KEY (run, call)
     );
     """,
+    2: "CREATE TABLE reports (run TEXT PRIMARY KEY, data BLOB NOT NULL)",
 }
 """What brings a store to each version from the one before."""
 
@@ -183,7 +184,7 @@ class Store:
     def delete(self, run_id: str) -> None:
         """Forget a run and all that was recorded of it."""
         with self.transaction():
-            for table, column in (("events", "run"), ("inner_runs", "run"), ("runs", "id")):
+            for table, column in (("events", "run"), ("inner_runs", "run"), ("reports", "run"), ("runs", "id")):
                 self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run_id,))
 
     def close_abandoned(self) -> list[str]:
@@ -260,7 +261,7 @@ class Store:
 
     def put_inner(self, run_id: str, inner: InnerRun, keep: int) -> None:
         """Keep what one start of pytest saw inside; beyond `keep` of them the oldest trial goes, then the oldest."""
-        packed = zlib.compress(_encode(inner.data).encode("utf-8", "backslashreplace"), 1)
+        packed = _packed(inner.data)
         with self.transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO inner_runs (run, call, seq, is_trial, data) VALUES (?,?,?,?,?)",
@@ -288,6 +289,23 @@ class Store:
                 if isinstance(data, dict):
                     kept[call] = data
         return kept, notes
+
+    def put_report(self, run_id: str, document: dict[str, Any]) -> None:
+        """Keep the JSON document that a run ended with."""
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO reports (run, data) VALUES (?,?)", (run_id, _packed(document)))
+
+    def report(self, run_id: str) -> dict[str, Any] | None:
+        """The JSON document that a run ended with; None where none was kept. Raises TraceStoreError for a damaged one."""
+        with _as_store_errors(self.folder):
+            row = self._db.execute("SELECT data FROM reports WHERE run = ?", (run_id,)).fetchone()
+        if row is None:
+            return None
+        try:
+            document = json.loads(zlib.decompress(row[0]))
+        except (ValueError, TypeError, zlib.error) as error:
+            raise TraceStoreError(f"The report of run {run_id} is damaged ({error}).", is_damage=True) from error
+        return document if isinstance(document, dict) else None
 
     # ------------------------------------------------------------ the file
 
@@ -388,6 +406,10 @@ def _connect_read_only(file: Path) -> sqlite3.Connection:
         else:
             return db
     raise sqlite3.OperationalError("unable to open database file")
+
+
+def _packed(data: dict[str, Any]) -> bytes:
+    return zlib.compress(_encode(data).encode("utf-8", "backslashreplace"), 1)
 
 
 def _migrate(db: sqlite3.Connection, folder: Path) -> None:
