@@ -18,7 +18,9 @@ from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
 from selfdebug.model import Diagnosis, Failure, Outcome, Progress, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.repair.donors import mine_of
 from selfdebug.repair.screening import Screening
+from selfdebug.stages.propose import Mine
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
 
@@ -46,9 +48,11 @@ class Bench:
     is_settled: bool = False
     open_steps: list[StepWriter] = field(default_factory=list)
     screening: Screening = field(init=False)
+    mine: Mine = field(init=False)
 
     def __post_init__(self) -> None:
         self.screening = Screening(self.settings, self.interpreter)
+        self.mine = mine_of(self.settings.root, self.workspace)
 
     def run(
         self,

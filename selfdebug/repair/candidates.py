@@ -64,7 +64,8 @@ def _candidates(bench: Bench, case: Case) -> Iterator[Candidate]:
     first = replace(case.places[0], location=diagnosis.location)
     frame = test_frame(failure)
     text, line = (_text(bench, frame.file), frame.line or 0) if frame and frame.file else ("", 0)
-    evidence = Evidence(failure.crash.exception, diagnosis.observations, read_expectations(text, line))
+    wanted = read_expectations(text, line)
+    evidence = Evidence(failure.crash.exception, diagnosis.observations, wanted, bench.mine)
     births = birth_sites(diagnosis.origin, diagnosis.location, bench.source)
     return propose((first, *case.places[1:], *births), evidence)
 

@@ -97,6 +97,8 @@ def guard_sentence(patch: Patch) -> str:
     """What a patch does, in one sentence: guard, receiver, default and why it was chosen."""
     candidate = patch.candidate
     default = f", default {one_line(candidate.default)}" if candidate.default is not None else ""
-    source = f" (from {one_line(candidate.default_source)})" if default and candidate.default_source else ""
+    source = one_line(candidate.default_source or "") if default else ""
+    source = source and (f" ({source})" if source.startswith("as in ") else f" (from {source})")
     reason = f": {one_line(candidate.reason)}" if candidate.reason else ""
-    return f"{candidate.guard} on {one_line(candidate.receiver_code)}{default}{source}{reason}"
+    donor = f", {one_line(candidate.donor)}" if candidate.donor and candidate.donor not in source else ""
+    return f"{candidate.guard} on {one_line(candidate.receiver_code)}{default}{source}{reason}{donor}"

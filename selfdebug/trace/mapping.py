@@ -377,6 +377,8 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     if candidate.default is not None:
         data["default"] = candidate.default
         data["default_source"] = candidate.default_source
+    if candidate.donor is not None:
+        data["donor"] = candidate.donor
     return data
 
 

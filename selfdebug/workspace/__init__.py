@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from selfdebug.workspace.errors import ChangedMeanwhileError, OutsideError, ReadOnlyError, shown
+from selfdebug.workspace.past_changes import PastChange
 from selfdebug.workspace.records import Conflict, JournalRun, Kept, Owner, Recovery, RollBack, RunStatus, Undo
 from selfdebug.workspace.workspace import Snapshot, Workspace
 
@@ -16,6 +17,7 @@ __all__ = [
     "Kept",
     "OutsideError",
     "Owner",
+    "PastChange",
     "ReadOnlyError",
     "Recovery",
     "RollBack",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from selfdebug.workspace.conversion import Converter, common_folder, converter_for
 from selfdebug.workspace.durable import announce
+from selfdebug.workspace.past_changes import PastChange, past_changes
 
 if TYPE_CHECKING:
     import pygit2
@@ -157,6 +158,11 @@ class GitStore:
             if not isinstance(entry, pygit2.Blob):
                 raise GitRefusedError(f"{path} is no file in {commit}")
             return entry.data
+
+    def past_changes(self) -> Iterator[PastChange]:
+        """What small commits made of the project's Python files; see `selfdebug.workspace.past_changes`."""
+        with _refusals():
+            yield from past_changes(self._repository, self._prefix)
 
     # ------------------------------------------------------------ objects
 

@@ -14,8 +14,10 @@ from selfdebug.workspace.backups import Backups
 from selfdebug.workspace.folder import Folder
 from selfdebug.workspace.lock import held
 from selfdebug.workspace.open_run import OpenRun
+from selfdebug.workspace.past_changes import PastChange
 from selfdebug.workspace.project import Project, cause, explained
 from selfdebug.workspace.records import JournalRun, Kept, Owner, Recovery, RollBack, Undo
+from selfdebug.workspace.repository import GitRefusedError
 from selfdebug.workspace.run_folder import checked_run_id, opened_run
 from selfdebug.workspace.state import find_state_dir, made, opened, repair_marks
 
@@ -216,6 +218,11 @@ class Workspace:
         if self._run is None:
             raise WorkspaceError("No snapshot was taken, so nothing is edited.")
         return self._run
+
+    def past_changes(self) -> Iterator[PastChange]:
+        """What earlier commits made of the project's files, newest first, bounded; none where git cannot tell."""
+        with contextlib.suppress(GitRefusedError):
+            yield from self._project.git().past_changes()
 
     # ------------------------------------------------------------ past runs
 

@@ -14,12 +14,14 @@ from selfdebug.model import Candidate, Patch, Receiver, Site
 from selfdebug.stages.propose import ranking
 from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
+from selfdebug.stages.propose.mine import Mine
 from selfdebug.stages.propose.orders import Evidence, LocatedSite, Order, orders, seen_bad
 
 __all__ = [
     "Evidence",
     "Expectations",
     "LocatedSite",
+    "Mine",
     "apply_candidate",
     "birth_sites",
     "propose",
@@ -72,4 +74,5 @@ def _candidate(number: int, site: LocatedSite, receiver: Receiver, order: Order)
         reason=f"{order.guard.summary} ({receiver.evidence})",
         classes=order.classes,
         is_hard_coded=default is not None and default.is_answer,
+        donor=order.donor,
     )

@@ -17,11 +17,15 @@ from selfdebug.model import FaultLocation, Observation, Receiver
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """Source of an expression, the sentence that says why, and how far it is from being evident (0 is evident)."""
+    """Source of an expression, the sentence that says why, and how far it is from being evident (0 is evident).
+
+    `donor` says which place of the project has it (`as in app/users.py:120`), where one has.
+    """
 
     code: str
     reason: str
     cost: int
+    donor: str | None = None
 
     @property
     def is_answer(self) -> bool:
@@ -115,7 +119,8 @@ def _raised(defaults: Iterable[Default], expected: Sequence[str]) -> Iterator[De
     """The same defaults, those that the failing test names brought forward."""
     for default in defaults:
         if default.code in expected and default.cost > _EXPECTED:
-            yield Default(default.code, f"{default.reason}; the failing test names it", _EXPECTED)
+            reason = f"{default.reason}; the failing test names it"
+            yield Default(default.code, reason, _EXPECTED, default.donor)
         else:
             yield default
 

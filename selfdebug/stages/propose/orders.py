@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
 from codemods.selfdebug.dereferences import Operation, dereferences
@@ -16,6 +16,8 @@ from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observati
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, supports, unique
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
+from selfdebug.stages.propose.loans import loans
+from selfdebug.stages.propose.mine import Mine
 from selfdebug.stages.propose.results import evident_results
 
 
@@ -35,17 +37,22 @@ class Evidence:
     exception: ExceptionRecord
     observations: tuple[Observation, ...]
     wanted: Expectations
+    mine: Mine = field(default_factory=Mine)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One guard with its parameters, and how late it is to be tried (see `ranking`)."""
+    """One guard with its parameters, and how late it is to be tried (see `ranking`).
+
+    `donor` names the place of the project that does the same where such a thing is missing.
+    """
 
     guard: Guard
     test: Test
     classes: tuple[str, ...]
     default: Default | None
     cost: int
+    donor: str | None = None
 
 
 # The conditions that can tell the bad value of a kind of fault from the good ones, the exact one first.
@@ -67,7 +74,14 @@ _UNCONDITIONAL = {
     FaultKind.MISSING_ATTRIBUTE: {Family.NAME, Family.INITIALISATION, Family.LOOKUP_DEFAULT, Family.HANDLER},
     FaultKind.WRONG_TYPE: {Family.COERCION, Family.HANDLER},
 }
+# What the guards of these forms fall back to can serve in the role.
+_LENDING = {
+    DefaultRole.RECEIVER: (Family.SUBSTITUTION, Family.LOOKUP_DEFAULT),
+    DefaultRole.VALUE: (Family.EXPRESSION_DEFAULT, Family.LOOKUP_DEFAULT, Family.HANDLER),
+    DefaultRole.RESULT: (Family.EARLY_RETURN, Family.HANDLER),
+}
 _BARE_RETURN = 5
+_OTHER_FORM = 3
 # Two defaults a guard come first; each further one waits, so that no guard starves the next.
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
@@ -79,18 +93,19 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     """Everything that may be tried at one receiver of a site, in no particular order."""
     kind = site.location.kind
     statement = _statement(site)
-    defaults = _Defaults(site, receiver, evidence, statement)
+    found = _Parameters(site, receiver, evidence, statement)
     for guard, test in itertools.product(guards().values(), _tests(kind)):
         if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site.site):
             continue
-        base = ranking.guard_cost(guard, test, receiver, statement)
-        for classes in _classes(guard, test, site, receiver, evidence):
+        base = ranking.guard_cost(guard, test, receiver, statement) - found.loans.bonus(guard.family)
+        form = found.loans.form(guard.family)
+        for classes in found.classes(guard, test):
             if guard.default_use is not DefaultUse.REQUIRED:
-                yield Order(guard, test, classes, None, base + defaults.cost_of_none(guard))
+                yield Order(guard, test, classes, None, base + found.cost_of_none(guard), form)
             if guard.default_use is not DefaultUse.NONE:
-                for place, default in enumerate(defaults.of(guard, test)):
+                for place, default in enumerate(found.of(guard, test)):
                     late = max(0, place - 1) * _FURTHER_DEFAULT
-                    yield Order(guard, test, classes, default, base + default.cost + late)
+                    yield Order(guard, test, classes, default, base + default.cost + late, default.donor or form)
 
 
 def _is_for(guard: Guard, site: Site) -> bool:
@@ -110,45 +125,14 @@ def _may_act(guard: Guard, test: Test, kind: FaultKind) -> bool:
     return test is not Test.NO_EXCEPTION or guard.family in _UNCONDITIONAL.get(kind, {Family.HANDLER})
 
 
-def _classes(
-    guard: Guard, test: Test, site: LocatedSite, receiver: Receiver, evidence: Evidence
-) -> Iterator[tuple[str, ...]]:
-    """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
-    if guard.family is Family.COERCION and not site.location.kind.is_none:
-        bad, good = _types(site, receiver, evidence)
-        if bad in _COERCIBLE:
-            for name in [*(name for name in good if name in _COERCIBLE), *_COERCIBLE[:2]]:
-                if name != bad:
-                    yield (bad, name)
-    elif test is Test.IS_INSTANCE:
-        known = names.bound_names(site.source.tree, site.location.line)
-        good = tuple(name for name in _types(site, receiver, evidence)[1] if name in known)
-        if good:
-            yield good
-    elif test is Test.NO_EXCEPTION:
-        yield (evidence.exception.short_type,)
-    else:
-        yield ()
-
-
-def _types(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> tuple[str | None, tuple[str, ...]]:
-    """The class that the receiver had when it failed, and those it had when it did not."""
-    seen = [
-        observation
-        for observation in evidence.observations
-        if observation.file == site.location.file and observation.span == receiver.receiver
-    ]
-    bad = next((observation.value.type for observation in seen if observation.in_failure), None)
-    good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
-    return bad, tuple(name for name in good if name != bad)
-
-
-class _Defaults:
-    """The defaults for each role at one receiver, looked for when a guard first asks."""
+class _Parameters:
+    """The classes and, for each role, the defaults at one receiver, looked for when a guard first asks."""
 
     def __init__(self, site: LocatedSite, receiver: Receiver, evidence: Evidence, statement: ast.stmt | None) -> None:
         self._site, self._receiver, self._evidence, self._statement = site, receiver, evidence, statement
         self._function = enclosing_function(site.source.tree, site.location.line)
+        self._readable = names.bound_names(site.source.tree, site.location.line)
+        self.loans = loans(evidence.mine, site.location, receiver, evidence.exception, site.source)
         self._uses = dereferences(site.source, statement) if statement is not None else ()
         self._found: dict[DefaultRole, tuple[Default, ...]] = {}
 
@@ -160,6 +144,33 @@ class _Defaults:
             self._found[role] = self._looked_for(role)
         return self._found[role]
 
+    def classes(self, guard: Guard, test: Test) -> Iterator[tuple[str, ...]]:
+        """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
+        if guard.family is Family.COERCION and not self._site.location.kind.is_none:
+            bad, good = self._types()
+            if bad in _COERCIBLE:
+                for name in [*(name for name in good if name in _COERCIBLE), *_COERCIBLE[:2]]:
+                    if name != bad:
+                        yield (bad, name)
+        elif test is Test.IS_INSTANCE:
+            good = tuple(name for name in self._types()[1] if name in self._readable)
+            yield from dict.fromkeys([*self.loans.classes(self._readable), *([good] if good else [])])
+        elif test is Test.NO_EXCEPTION:
+            yield (self._evidence.exception.short_type,)
+        else:
+            yield ()
+
+    def _types(self) -> tuple[str | None, tuple[str, ...]]:
+        """The class that the receiver had when it failed, and those it had when it did not."""
+        seen = [
+            observation
+            for observation in self._evidence.observations
+            if observation.file == self._site.location.file and observation.span == self._receiver.receiver
+        ]
+        bad = next((observation.value.type for observation in seen if observation.in_failure), None)
+        good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
+        return bad, tuple(name for name in good if name != bad)
+
     def cost_of_none(self, guard: Guard) -> int:
         """How unlikely it is right to give no default: a bare `return` in a function that gives back values is."""
         if guard.default_role is not DefaultRole.RESULT or self._function is None:
@@ -169,26 +180,30 @@ class _Defaults:
 
     def _looked_for(self, role: DefaultRole) -> tuple[Default, ...]:
         site, receiver, wanted = self._site, self._receiver, self._evidence.wanted
-        location, tree = site.location, site.source.tree
+        location = site.location
+        lent = self.loans.defaults(_LENDING.get(role, ()), self._readable, wanted.answers)
         match role:
             case DefaultRole.RECEIVER:
-                return for_receiver(receiver, location, self._evidence.observations, wanted.neutral)
+                found = for_receiver(receiver, location, self._evidence.observations, wanted.neutral)
+                usable = (each for each in lent if supports(each.code, receiver.operation, receiver.name))
+                return unique([*usable, *found])
             case DefaultRole.VALUE:
                 code = text_at(site.source.lines, receiver.expression)
                 is_key = self._is_in_sort_key()
                 found = for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
-                found = unique([*(self._evident_results() if self._is_returned() else ()), *found])
+                found = unique([*(self._as_result() if self._is_returned() else ()), *lent, *found])
                 return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
-                return for_return(self._function, self._results(), wanted.neutral, wanted.answers)
+                return for_return(self._function, [*self._results(), *lent], wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
-                known = names.bound_names(tree, location.line)
                 text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
-                return tuple(
+                made = self.loans.exceptions(wanted.exceptions, self._readable)
+                plain = (
                     Default(f'{name}("{text} is missing")', "the failing test expects it", 0)
                     for name in wanted.exceptions
-                    if name in known
+                    if name in self._readable
                 )
+                return unique([*made, *plain])
             case DefaultRole.IMPORT:
                 return tuple(Default(code, "binds the name", 0) for code in names.imports_for(receiver.code))
             case DefaultRole.NAME:
@@ -199,8 +214,11 @@ class _Defaults:
         returned = self._statement.value if isinstance(self._statement, ast.Return) else None
         return isinstance(returned, ast.Attribute | ast.Call | ast.Subscript | ast.Await)
 
-    def _evident_results(self) -> Iterator[Default]:
-        return (default for default in for_return(self._function, self._results(), (), ()) if not default.cost)
+    def _as_result(self) -> Iterator[Default]:
+        """What the function gives back elsewhere, and what is returned early where such a thing is missing."""
+        yield from (default for default in for_return(self._function, self._results(), (), ()) if not default.cost)
+        early = self.loans.defaults((Family.EARLY_RETURN,), self._readable, self._evidence.wanted.answers)
+        yield from (replace(default, cost=default.cost + _OTHER_FORM) for default in early)
 
     def _results(self) -> Iterator[Default]:
         return evident_results(self._function, self._site.source.tree) if self._function is not None else iter(())
