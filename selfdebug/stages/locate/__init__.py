@@ -151,7 +151,7 @@ def _receivers(
         match = rule.pattern.search(exception.message)
         if exception.short_type not in rule.exceptions or match is None:
             continue
-        kind = rule.kind_for_none if _bad_type(match) == "NoneType" else rule.kind
+        kind = rule.kind_for_none if _bad_type(match) in ("NoneType", "None") else rule.kind
         accepted = [use for use in found if not _is_impossible(use, kind) and rule.accepts(use, match)]
         if accepted:
             return kind, tuple(_in_order(accepted, found, span)), rule.is_generic

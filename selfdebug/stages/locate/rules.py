@@ -251,7 +251,7 @@ RULES = (
     _rule(
         "TypeError",
         rf"(?:not|got) (?:type )?{_T}",
-        (_WRONG, _WRONG),
+        (FaultKind.NONE_ARGUMENT, _WRONG),
         _is_use(Operation.ARGUMENT, Operation.OPERAND),
         is_generic=True,
     ),

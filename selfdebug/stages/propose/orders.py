@@ -18,7 +18,9 @@ from selfdebug.stages.propose.defaults import Default, for_receiver, for_return,
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 from selfdebug.stages.propose.loans import loans
 from selfdebug.stages.propose.mine import Mine
+from selfdebug.stages.propose.namesakes import namesakes
 from selfdebug.stages.propose.results import evident_results
+from selfdebug.stages.propose.uses import for_every_use, key_of, uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ _LENDING = {
 }
 _BARE_RETURN = 5
 _OTHER_FORM = 3
+_ITSELF = 3
 # Two defaults a guard come first; each further one waits, so that no guard starves the next.
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
@@ -94,10 +97,13 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     kind = site.location.kind
     statement = _statement(site)
     found = _Parameters(site, receiver, evidence, statement)
+    is_used_later = found.is_used_later()
     for guard, test in itertools.product(guards().values(), _tests(kind)):
         if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site.site):
             continue
         base = ranking.guard_cost(guard, test, receiver, statement) - found.loans.bonus(guard.family)
+        base += ranking.mistake_cost(guard, evidence.exception)
+        base -= ranking.substitution_bonus(guard, is_used_later)
         form = found.loans.form(guard.family)
         for classes in found.classes(guard, test):
             if guard.default_use is not DefaultUse.REQUIRED:
@@ -171,6 +177,13 @@ class _Parameters:
         good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
         return bad, tuple(name for name in good if name != bad)
 
+    def is_used_later(self) -> bool:
+        """Whether the function uses the receiver, a plain name, in later statements too."""
+        if self._function is None or not self._receiver.code.isidentifier():
+            return False
+        last = self._site.location.statement.end_line
+        return any(use.line > last for use in uses_of(self._receiver.code, self._function))
+
     def cost_of_none(self, guard: Guard) -> int:
         """How unlikely it is right to give no default: a bare `return` in a function that gives back values is."""
         if guard.default_role is not DefaultRole.RESULT or self._function is None:
@@ -186,12 +199,12 @@ class _Parameters:
             case DefaultRole.RECEIVER:
                 found = for_receiver(receiver, location, self._evidence.observations, wanted.neutral)
                 usable = (each for each in lent if supports(each.code, receiver.operation, receiver.name))
-                return unique([*usable, *found])
+                return unique([*self._namesakes(receiver.code), *self._for_every_use(), *usable, *found])
             case DefaultRole.VALUE:
                 code = text_at(site.source.lines, receiver.expression)
                 is_key = self._is_in_sort_key()
                 found = for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
-                found = unique([*(self._as_result() if self._is_returned() else ()), *lent, *found])
+                found = unique([*(self._as_result() if self._is_returned() else ()), *self._of_key(), *lent, *found])
                 return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
                 return for_return(self._function, [*self._results(), *lent], wanted.neutral, wanted.answers)
@@ -208,6 +221,24 @@ class _Parameters:
                 return tuple(Default(code, "binds the name", 0) for code in names.imports_for(receiver.code))
             case DefaultRole.NAME:
                 return tuple(Default(name, "is close to it", cost) for cost, name in enumerate(self._near()))
+
+    def _namesakes(self, code: str) -> Iterator[Default]:
+        return namesakes(code, self._site.source.tree, self._site.location.line)
+
+    def _for_every_use(self) -> Iterator[Default]:
+        if self._function is None:
+            return iter(())
+        return for_every_use(self._receiver.code, self._function, self._site.location.line)
+
+    def _of_key(self) -> Iterator[Default]:
+        """What is known of a missing key by its name, and the key itself, which often stands for its value."""
+        if self._site.location.kind is not FaultKind.MISSING_KEY:
+            return
+        key = key_of(text_at(self._site.source.lines, self._receiver.expression))
+        if key is not None:
+            yield from self._namesakes(key)
+            if key.isidentifier():
+                yield Default(key, "a key without an entry may stand for itself", _ITSELF)
 
     def _is_returned(self) -> bool:
         """Whether the guarded expression, with what follows it, is what the function gives back."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
-from selfdebug.model import Receiver, Site
+from selfdebug.model import ExceptionRecord, Receiver, Site
 
 _FAMILY = {
     Family.CONDITION_PREFIX: 0,
@@ -34,6 +34,9 @@ _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
 _WIDENED = -11
 _UNREAD = 4
+_HIDES_MISTAKES = 6
+_USED_LATER = 5
+_MISTAKES = ("AttributeError", "NameError", "TypeError", "UnboundLocalError")
 
 
 def site_cost(site: Site, depth: int) -> int:
@@ -56,6 +59,17 @@ def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt
     if guard.default_role is DefaultRole.RECEIVER and test is Test.TRUTHY and _is_alike_when_empty(receiver):
         cost -= _TEST[Test.TRUTHY]
     return cost
+
+
+def mistake_cost(guard: Guard, exception: ExceptionRecord) -> int:
+    """How much later a handler comes for an exception that programs raise by mistake: it would hide the next one."""
+    is_new_handler = guard.family is Family.HANDLER and guard.default_use is not DefaultUse.NONE
+    return _HIDES_MISTAKES if is_new_handler and exception.short_type in _MISTAKES else 0
+
+
+def substitution_bonus(guard: Guard, is_used_later: bool) -> int:
+    """How much earlier a default for the rest of the function comes, where later statements need the value as well."""
+    return _USED_LATER if guard.family is Family.SUBSTITUTION and is_used_later else 0
 
 
 def _is_alike_when_empty(receiver: Receiver) -> bool:
