@@ -6,6 +6,7 @@ durations are seconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -253,12 +254,24 @@ class Tier(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Calls:
+    """Which tests ran which functions of the project: node ids by file and first line (that of the first decorator).
+
+    `gap` says why it is not known, if so.
+    """
+
+    tests: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    gap: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PytestRun:
     """One start of pytest: what was asked, what really ran, and what the injected plugin saw.
 
     `outcomes` maps node ids to outcomes in the order of the run. `ended` is False when pytest did not reach the end of
     its session (killed, time-out, `os._exit`, `pytest.exit`): such a run proves nothing. `served` names the files whose
-    source came from memory; `running` the test that had begun when the process ended early.
+    source came from memory; `running` the test that had begun when the process ended early; `halted_by` the test that
+    ended the session, since it passed before. `durations` are seconds by node id, all phases together.
     """
 
     id: str
@@ -280,6 +293,9 @@ class PytestRun:
     is_output_cut: bool = False
     running: str | None = None
     traces: tuple[Trace, ...] = ()
+    halted_by: str | None = None
+    durations: tuple[tuple[str, float], ...] = ()
+    calls: Calls | None = None
     tier: Tier = Tier.FRESH
 
     def trace_of(self, node_id: str | None) -> Trace | None:
@@ -505,15 +521,47 @@ class Attempt:
     trials: tuple[Trial, ...]
     kept: Patch | None
     pins: tuple[Pin, ...] = ()
+    firings: tuple[Firing, ...] | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A part of a kept patch and whether any test notices when it changes."""
+    """A part of a kept patch and whether any test notices when it changes.
+
+    `suggestion` is an assertion that would hold the part, or what is to be asserted where no call of it is known.
+    """
 
     part: str
     pinned: bool
     sentence: str
+    suggestion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """How often the guard of a kept patch was come to in one test, and how often it acted there.
+
+    `is_cut` says that it was more often, and that only the first and the last times were looked at. The attempt has
+    None in place of these where nobody counted.
+    """
+
+    node_id: str
+    acted: int
+    reached: int
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another patch that the same tests accept; `sentence` says in what it differs from the kept one.
+
+    `is_same` says that no test showed a difference in what the edited functions do.
+    """
+
+    patch: Patch
+    sentence: str
+    is_same: bool
 
 
 # ---------------------------------------------------------------- the result of a run

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from selfdebug.errors import PytestRunError
-from selfdebug.model import PytestRun
+from selfdebug.model import Calls, PytestRun
 from selfdebug.pytest_process.child import Ended, run_child
 from selfdebug.pytest_process.command import Request, launch
 from selfdebug.pytest_process.interpreter import Interpreter
@@ -50,13 +50,16 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     progress: Callable[[int, int], None] | None = None,
     env: Mapping[str, str] | None = None,
     trace: bool = False,
+    calls: bool = False,
+    passing: Sequence[str] = (),
 ) -> PytestRun:
     """Run the tests `node_ids` (all that the project configures, without any) in `root` for at most `timeout` seconds.
 
     `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
     which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
     number of tests done and the number collected. `env` is the environment to start from, this process's by default.
-    With `trace`, the project's own code is traced, and the run has a trace of what led to each failure.
+    With `trace`, the project's own code is traced, and the run has a trace of what led to each failure. With `calls`,
+    it tells which functions of the project each test ran. The first test of `passing` that fails ends the session.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
     PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options. With
@@ -73,22 +76,24 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
         record_probes=record_probes,
         env=os.environ if env is None else env,
         trace=trace,
+        calls=calls,
+        passing=tuple(passing),
     )
     with scratch_folder(marker=uuid.uuid4().hex) as scratch:
         start = launch(request, scratch)
         tick = None if progress is None else _ticker(scratch, progress)
         ended = run_child(start, timeout, tick)
         recorded = read_records(scratch.records, project)
-    run = _run(run_id, request.node_ids, start.command, ended, recorded)
+    run = _run(run_id, request, start.command, ended, recorded)
     if not (recorded.is_greeted or ended.timed_out or sources):
         raise PytestStartError(_why_not_started(ended), run)
     return run
 
 
-def _run(run_id: str, node_ids: tuple[str, ...], command: tuple[str, ...], ended: Ended, found: Recorded) -> PytestRun:
+def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, found: Recorded) -> PytestRun:
     return PytestRun(
         id=run_id,
-        proposed=node_ids,
+        proposed=request.node_ids,
         command=command,
         exit_code=None if ended.timed_out else ended.exit_code,
         seconds=ended.seconds,
@@ -106,7 +111,14 @@ def _run(run_id: str, node_ids: tuple[str, ...], command: tuple[str, ...], ended
         is_output_cut=ended.is_output_cut,
         running=found.running,
         traces=tuple(found.traces),
+        halted_by=found.halted_by,
+        durations=tuple(found.durations.items()),
+        calls=_calls(found) if request.calls else None,
     )
+
+
+def _calls(found: Recorded) -> Calls:
+    return Calls({function: tuple(nodes) for function, nodes in found.calls.items()}, found.calls_gap)
 
 
 def _ticker(scratch: Scratch, progress: Callable[[int, int], None]) -> Callable[[], None]:

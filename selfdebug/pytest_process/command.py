@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class Request:
     record_probes: bool
     env: Mapping[str, str]
     trace: bool = False
+    calls: bool = False
+    passing: tuple[str, ...] = ()
 
 
 def launch(request: Request, scratch: Scratch) -> Launch:
@@ -101,6 +104,12 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         env["SELFDEBUG_SOURCES"] = str(scratch.put_sources(request.sources, request.root))
     if request.record_probes:
         env["SELFDEBUG_PROBES"] = "1"
+    if request.passing:
+        passing = scratch.folder / "passing.json"
+        passing.write_text(json.dumps(request.passing), encoding="utf-8")
+        env["SELFDEBUG_PASSING"] = str(passing)
+    if request.calls:
+        env["SELFDEBUG_CALLS"] = "1"
     if request.trace:
         env["SELFDEBUG_TRACE"] = "1"
         for name in _STARTS_COVERAGE:  # it would hold the one trace function that there is before Python 3.12

@@ -38,6 +38,10 @@ class Recorded:
     served: set[str] = field(default_factory=set)
     loaded_before: set[str] = field(default_factory=set)
     traces: list[Trace] = field(default_factory=list)
+    halted_by: str | None = None
+    durations: dict[str, float] = field(default_factory=dict)
+    calls: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
+    calls_gap: str = ""
 
 
 def read_records(base: Path, project: ProjectFiles) -> Recorded:
@@ -77,10 +81,14 @@ class _Reader:
         self._found = Recorded()
         self._details: dict[str, list[Failure]] = {}
         self._trace = TraceReader(project)
+        self._functions: dict[int, tuple[str, int]] = {}
+        self._is_worker = False
 
     def begin_process(self) -> None:
         """The lines that follow come from another process."""
         self._trace = TraceReader(self._project)
+        self._functions = {}
+        self._is_worker = False
 
     def take(self, line: dict[str, Any]) -> None:
         """Take one line; kinds that are not known are left out."""
@@ -103,6 +111,7 @@ class _Reader:
         return self._project.node_id(str(node), self._rootdir)
 
     def _take_hello(self, line: dict[str, Any]) -> None:
+        self._is_worker = bool(line["worker"])
         if not line["worker"]:
             self._found.is_greeted = True
             self._found.python, self._found.pytest = str(line["python"]), str(line["pytest"])
@@ -111,6 +120,8 @@ class _Reader:
         self._found.collected = max(self._found.collected, int(line["count"]))
 
     def _take_end(self, line: dict[str, Any]) -> None:
+        if self._is_worker:  # only the controller knows whether all were run
+            return
         internal_error = 3  # of pytest or of a plugin
         self._found.is_ended = self._found.is_greeted and line["status"] != internal_error and not line["stopped"]
 
@@ -120,6 +131,7 @@ class _Reader:
     def _take_test(self, line: dict[str, Any]) -> None:
         node_id = self._node(line["node"])
         self._found.outcomes[node_id] = _outcome(line["phases"])
+        self._found.durations[node_id] = float(line["seconds"])
         if self._found.running == node_id:
             self._found.running = None
 
@@ -158,6 +170,23 @@ class _Reader:
     def _take_traced(self, line: dict[str, Any]) -> None:
         node_id = None if line["node"] is None else self._node(line["node"])
         self._found.traces.append(self._trace.finished(node_id, str(line["gap"]), int(line["oldest"])))
+
+    def _take_code(self, line: dict[str, Any]) -> None:
+        file = self._project.file(str(line["path"]))
+        if file is not None:
+            self._functions[int(line["id"])] = (file, int(line["line"]))
+
+    def _take_calls(self, line: dict[str, Any]) -> None:
+        node_id = self._node(line["node"])
+        for number in line["codes"]:
+            if number in self._functions:
+                self._found.calls.setdefault(self._functions[number], {})[node_id] = None
+
+    def _take_calls_gap(self, line: dict[str, Any]) -> None:
+        self._found.calls_gap = str(line["reason"])
+
+    def _take_halted(self, line: dict[str, Any]) -> None:
+        self._found.halted_by = self._node(line["node"])
 
     def _take_served(self, line: dict[str, Any]) -> None:
         file = self._project.file(str(line["path"]))

@@ -10,6 +10,8 @@ SELFDEBUG_SOURCES  a JSON file that maps paths of source files to files whose by
 SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
 SELFDEBUG_WARM     the descriptor of a socket: collect once, then run the tests for each job that comes there
 SELFDEBUG_TRACE    any text: trace the project's own code up to the first failure
+SELFDEBUG_CALLS    any text: tell which functions of the project each test runs
+SELFDEBUG_PASSING  a JSON file with the tests that passed before: end with the first of them that fails
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ ROOT = "SELFDEBUG_ROOT"
 SOURCES = "SELFDEBUG_SOURCES"
 PROBES = "SELFDEBUG_PROBES"
 TRACE = "SELFDEBUG_TRACE"
+CALLS = "SELFDEBUG_CALLS"
+PASSING = "SELFDEBUG_PASSING"
 WARM = "SELFDEBUG_WARM"
 
 
@@ -61,3 +65,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         tracer = Tracer(journal, os.environ.get(ROOT, os.getcwd()))
         pluginmanager.register(tracer, "selfdebug-tracer")
         tracer.start()
+    if os.environ.get(CALLS):
+        from .covering import CallsByTest
+
+        calls = CallsByTest(journal, os.environ.get(ROOT, os.getcwd()))
+        pluginmanager.register(calls, "selfdebug-calls")
+        calls.start()
+    if os.environ.get(PASSING):
+        from .halting import Halt
+
+        halt = Halt.from_file(journal, os.environ.get(ROOT, os.getcwd()), os.environ[PASSING])
+        pluginmanager.register(halt, "selfdebug-halt")

@@ -44,6 +44,7 @@ class Reporter:
         self._is_worker = False
         self._is_controller = False
         self._phases: dict[str, list[Any]] = {}
+        self._seconds: dict[str, float] = {}
         self._leaving: int | None = None
         self._is_stopped = False
 
@@ -173,6 +174,7 @@ class Reporter:
         if report.when not in _PHASES and outcome == "failed":  # a worker crashed: nobody else tells
             self._write_failure(node_id, "call", None, report)
         self._phases.setdefault(node_id, []).append([report.when, outcome])
+        self._seconds[node_id] = self._seconds.get(node_id, 0.0) + float(getattr(report, "duration", 0.0))
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: Any) -> None:
@@ -190,9 +192,10 @@ class Reporter:
 
     def _write_test(self, node_id: str) -> None:
         phases = self._phases.pop(node_id, None)
+        seconds = round(self._seconds.pop(node_id, 0.0), 4)
         if phases:
             # Opening the file is what costs most, and the next test's start or the session's end follows at once.
-            self._journal.hold("test", node=node_id, phases=phases)
+            self._journal.hold("test", node=node_id, phases=phases, seconds=seconds)
 
     def _write_failure(
         self, node_id: str, when: str | None, exception: BaseException | None, report: Any = None
