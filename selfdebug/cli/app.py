@@ -11,11 +11,14 @@ from selfdebug.version import __version__
 
 COMMANDS = {
     "run": ("run", "run", "Repair the failing tests of a project."),
+    "batch": ("batch", "batch", "Repair many failures or projects at once."),
+    "merge": ("batch", "merge", "Put the reports of several batches together."),
     "failures": ("inspection", "failures", "Show what a captured log says."),
     "probe": ("inspection", "probe", "Show the values in the failing statement."),
     "why": ("why", "why", "Show where a value of a failing test came from."),
     "diff": ("inspection", "diff", "Show the patch that run would make."),
     "explain": ("explain", "explain", "Tell why a run did what it did."),
+    "report": ("report", "report", "Write a past run as a page for a browser."),
     "trace": ("trace", "trace", "Ask the trace of a run."),
     "runs": ("past_runs", "runs", "List, prune, export, import past runs."),
     "skill": ("agents", "skill_group", "Show or install the skill for agents."),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 from selfdebug.errors import ExitCode, SelfdebugError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from selfdebug.terminal import Paint
 
 
@@ -32,6 +34,17 @@ def write(data: bytes | str) -> None:
     except OSError as error:
         _drop(sys.stdout)
         raise SelfdebugError(f"Cannot write to standard output: {error.strerror or error}.") from error
+
+
+def write_to(file: Path | None, data: bytes) -> None:
+    """Write to `file`, or to standard output; raises SelfdebugError with the system's reason when that cannot be."""
+    if file is None:
+        write(data)
+        return
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise SelfdebugError(f"Cannot write {file}: {error.strerror or error}.") from error
 
 
 def say(sentence: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from selfdebug.cli import history, options, output
 from selfdebug.cli.trace import caller, session_option, state_of
-from selfdebug.errors import InputError, SelfdebugError
+from selfdebug.errors import InputError
 from selfdebug.reports.documents import dumps
 from selfdebug.terminal import one_line
 from selfdebug.trace import exchange, retention
@@ -99,7 +99,7 @@ def export_run(run_id: str, root: Path | None, session: str | None, file: Path |
             store.close_abandoned()
             run = store.find(run_id)
             if run is not None and owner.sees(run) and run.status is not None:
-                _write(file, exchange.exported(store, run))
+                output.write_to(file, exchange.exported(store, run))
                 return 0
     raise InputError(f"There is no completed run {run_id!r} of yours here.")
 
@@ -119,13 +119,3 @@ def import_run(file: Path, root: Path | None, session: str | None) -> int:
     lost = f" {damaged} damaged events were left out." if damaged else ""
     output.write(f"Imported {run.id} ({run.status}); selfdebug explain {run.id} tells its story.{lost}\n")
     return 0
-
-
-def _write(file: Path | None, data: bytes) -> None:
-    if file is None:
-        output.write(data)
-        return
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise SelfdebugError(f"Cannot write {file}: {error.strerror or error}.") from error

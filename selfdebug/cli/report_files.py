@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from selfdebug.cli import output
 from selfdebug.errors import SelfdebugError, UsageError
 from selfdebug.model import Repair
 from selfdebug.reports import failed_run, format_names, format_of_file, render
@@ -68,8 +69,4 @@ def early_end_reported(files: Sequence[ReportFile]) -> Iterator[None]:
 def write_reports(files: Sequence[ReportFile], repair: Repair) -> None:
     """Write each report, without colour; raises SelfdebugError with the reason for the first that cannot be written."""
     for file in files:
-        data = render(file.format_name, repair, View(width=100))
-        try:
-            file.path.write_bytes(data)
-        except OSError as error:
-            raise SelfdebugError(f"Cannot write {file.path}: {error.strerror or error}.") from error
+        output.write_to(file.path, render(file.format_name, repair, View(width=100)))

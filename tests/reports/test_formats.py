@@ -70,7 +70,18 @@ def test_a_format_is_complete(name: str) -> None:
 
 
 def test_the_formats_are_the_files_of_the_folder() -> None:
-    assert format_names() == ("text", "diff", "github", "gitlab", "html", "json", "junit", "markdown", "rdjson", "sarif")
+    assert format_names() == (
+        "text",
+        "diff",
+        "github",
+        "gitlab",
+        "html",
+        "json",
+        "junit",
+        "markdown",
+        "rdjson",
+        "sarif",
+    )
 
 
 def test_an_unknown_format_is_a_usage_error() -> None:
