@@ -16,13 +16,15 @@ from selfdebug.errors import PytestRunError
 from selfdebug.model import Calls, PytestRun
 from selfdebug.pytest_process.child import Ended, run_child
 from selfdebug.pytest_process.command import Request, launch
+from selfdebug.pytest_process.forkserver import ForkServer
 from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.preloaded import PreloadedServer
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import Recorded, read_records
 from selfdebug.pytest_process.scratch import Scratch, scratch_folder
 from selfdebug.pytest_process.warm import WarmServer
 
-__all__ = ["Interpreter", "PytestStartError", "WarmServer", "run_pytest"]
+__all__ = ["ForkServer", "Interpreter", "PreloadedServer", "PytestStartError", "WarmServer", "run_pytest"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BAR = re.compile(r"^[=_\-\s]*$|^=+ .* =+$")

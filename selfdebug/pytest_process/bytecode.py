@@ -1,9 +1,9 @@
-"""The bytecode of installed modules, which all pytest processes share, from one run of ours to the next.
+"""Which bytecode one pytest process may have from another: that of installed modules, and of files that stand still.
 
-A project's own bytecode is never shared: a file edited twice within a second, to the same size, would run the bytecode
-of the first edit. But compiling pytest and the libraries anew would take longer than most tests. It is kept in the
-user's cache folder, by the interpreter and the time at which each library folder was last changed. Python itself puts
-each file there in one step, so any number of processes may do so at once.
+A project's own bytecode is not shared by its name: a file edited twice within a second, to the same size, would run the
+bytecode of the first edit. But compiling pytest and the libraries anew would take longer than most tests. It is kept in
+the user's cache folder, by the interpreter and the time at which each library folder was last changed. Python itself
+puts each file there in one step, so any number of processes may do so at once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from selfdebug.pytest_process.interpreter import Interpreter
 from selfdebug.runtime import PLUGIN_FOLDER
 
 _UNUSED_SECONDS = 30 * 24 * 3600
+_SETTLED_SECONDS = 2
 
 
 def share_bytecode(prefix: Path, interpreter: Interpreter, root: Path) -> None:
@@ -44,6 +45,44 @@ def share_bytecode(prefix: Path, interpreter: Interpreter, root: Path) -> None:
         os.utime(target)  # the sign that it is in use
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target, target_is_directory=True)
+
+
+class ProjectBytecode:
+    """The bytecode of the project's files below a folder: for other runs, as long as the files are what they were.
+
+    Only that of files which had stood unchanged for some seconds at the time `before` (of the clock, in seconds) is
+    taken: the time that bytecode itself holds counts in seconds.
+    """
+
+    def __init__(self, prefix: Path, root: Path, before: float) -> None:
+        self._prefix = prefix
+        self._sources: dict[Path, tuple[Path, tuple[int, ...]]] = {}
+        latest = int((before - _SETTLED_SECONDS) * 1e9)
+        for folder, _, names in os.walk(prefix.joinpath(*root.parts[1:])):
+            place = Path(folder)
+            origin = Path(root.anchor, place.relative_to(prefix))
+            for name in names:
+                source = origin / f"{name.partition('.')[0]}.py"
+                state = _state(source)
+                if state is not None and max(state[:2]) < latest:
+                    self._sources[place / name] = source, state
+
+    def put(self, prefix: Path) -> None:
+        """Let the modules whose files are unchanged be found compiled below another folder."""
+        for compiled, (source, state) in self._sources.items():
+            if _state(source) == state:
+                place = prefix / compiled.relative_to(self._prefix)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.hardlink_to(compiled)
+
+
+def _state(file: Path) -> tuple[int, ...] | None:
+    """What changes whenever a file does, its two times first; None where it is not there."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _key(interpreter: Interpreter, folders: list[Path]) -> str:

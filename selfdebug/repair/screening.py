@@ -1,39 +1,44 @@
-"""The quick first judgement of candidates, in forks of one pytest process that has collected the failing tests.
+"""The quick first judgement of candidates, in forks of pytest processes that have done what all runs have alike.
 
-It speaks only where it is sure; else, and for everything that is decided in the end, a process of its own is run.
+Two of them, by what a candidate changes: one has collected the failing tests, and exchanges the insides of functions;
+the other has imported the libraries only. They speak only where they are sure; else, and for everything that is decided
+in the end, a process of its own is run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from selfdebug.config import Settings
 from selfdebug.model import Failure, PytestRun, When
-from selfdebug.pytest_process import Interpreter, WarmServer
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer
 
 _Situation = tuple[tuple[str, ...], tuple[tuple[str, bytes], ...]]
 
 
 @dataclass
 class Screening:
-    """Holds the server for one set of tests, as long as the files stand as they did when it imported them."""
+    """Holds the servers for one set of tests, as long as the files stand as they did when these imported them."""
 
     settings: Settings
     interpreter: Interpreter
-    _server: WarmServer | None = None
+    _servers: dict[type[ForkServer], ForkServer] = field(default_factory=dict)
+    _untried: list[type[ForkServer]] = field(default_factory=list)
+    _checked: set[type[ForkServer]] = field(default_factory=set)
     _situation: _Situation | None = None
-    _is_checked: bool = False
 
     def prepare(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
-        """Let the server for these tests start, beside whatever is done until its first `run`."""
-        if not node_ids or any(failure.when is When.COLLECT for failure in group):
-            self.close()
-            self._situation = None
-            return  # all tests are run, or nothing is collected of which a child could run
+        """Let the server that is needed first for these tests start, beside whatever is done until its first `run`."""
         situation = (tuple(node_ids), tuple(sorted(edited.items())))
-        if self._situation != situation:
-            self._start(situation, edited)
+        if self._situation == situation:
+            return
+        self.close()
+        self._situation = situation
+        if node_ids:  # else all tests are run
+            is_collected = all(failure.when is not When.COLLECT for failure in group)
+            self._untried = [WarmServer, PreloadedServer] if is_collected else [PreloadedServer]
+            self._start_next(edited)
 
     def run(
         self,
@@ -43,36 +48,68 @@ class Screening:
         sources: Mapping[str, bytes],
         run_id: str,
     ) -> PytestRun | None:
-        """Run `node_ids` with `sources`, on top of the `edited` files; None where this cannot be told here."""
+        """Run `node_ids` with `sources`, on top of the `edited` files; None where this cannot be told here.
+
+        The run tells in `tier` which of the servers did it. The second of them starts when the first cannot tell of a
+        candidate, and is asked from the next such candidate on.
+        """
         self.prepare(group, node_ids, edited)
-        server = self._server
-        if server is None:
+        for kind in list(self._servers):
+            run = self._run(kind, group, sources, run_id)
+            if run is not None or (kind in self._servers and self._servers[kind].is_beyond_forks):
+                return run
+        self._start_next(edited)
+        return None
+
+    def run_some(
+        self, tests: Sequence[str], sources: Mapping[str, bytes], run_id: str, probes: bool = False
+    ) -> PytestRun | None:
+        """Run tests of the same files with `sources`, on top of the files as they were when the tests were collected.
+
+        With `probes`, what the recorder calls in `sources` see is in the run. None where this cannot be told here.
+        """
+        server = self._servers.get(WarmServer)
+        if not isinstance(server, WarmServer) or WarmServer not in self._checked:
             return None
+        return server.run_some(tests, sources, self.settings.timeout, run_id, probes)
+
+    def close(self) -> None:
+        """End the servers; they are not started again for the same tests and files."""
+        while self._servers:
+            self._servers.popitem()[1].close()
+        self._untried.clear()
+        self._checked.clear()
+
+    def _run(
+        self, kind: type[ForkServer], group: Sequence[Failure], sources: Mapping[str, bytes], run_id: str
+    ) -> PytestRun | None:
+        server = self._servers[kind]
         run = server.run(sources, self.settings.timeout, run_id)
-        if server.control is not None and not self._is_checked:
-            self._is_checked = True
+        if server.control is not None and kind not in self._checked:
+            self._checked.add(kind)
             if not all(_is_there(failure, server.control) for failure in group):
-                self.close()
+                self._servers.pop(kind).close()
                 return None
         return run
 
-    def close(self) -> None:
-        """End the server, if there is one; it is not started again for the same tests and files."""
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
-
-    def _start(self, situation: _Situation, edited: Mapping[str, bytes]) -> None:
-        self.close()
-        self._situation, self._is_checked = situation, False
-        self._server = WarmServer(
+    def _start_next(self, edited: Mapping[str, bytes]) -> None:
+        if not self._untried or self._situation is None:
+            return
+        kind = self._untried.pop(0)
+        self._servers[kind] = kind(
             self.interpreter,
             self.settings.root,
-            node_ids=situation[0],
+            node_ids=self._situation[0],
+            collect=files_of(self._situation[0]) if kind is WarmServer else (),
             pytest_args=self.settings.pytest_args,
             sources=edited if self.settings.dry_run else None,
             start_timeout=self.settings.timeout,
         ).start()
+
+
+def files_of(node_ids: Sequence[str]) -> tuple[str, ...]:
+    """The files (or folders) in which the tests lie."""
+    return tuple(dict.fromkeys(node.partition("::")[0] for node in node_ids))
 
 
 def _is_there(failure: Failure, run: PytestRun) -> bool:

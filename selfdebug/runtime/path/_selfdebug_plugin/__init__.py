@@ -9,6 +9,7 @@ SELFDEBUG_ROOT     the folder of the project, whose frames are reported with the
 SELFDEBUG_SOURCES  a JSON file that maps paths of source files to files whose bytes are to be used in their place
 SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
 SELFDEBUG_WARM     the descriptor of a socket: collect once, then run the tests for each job that comes there
+SELFDEBUG_PRELOADED  the same, but stop before the project's own code and run all of it for each job
 SELFDEBUG_TRACE    any text: trace the project's own code up to the first failure
 SELFDEBUG_CALLS    any text: tell which functions of the project each test runs
 SELFDEBUG_PASSING  a JSON file with the tests that passed before: end with the first of them that fails
@@ -37,6 +38,7 @@ TRACE = "SELFDEBUG_TRACE"
 CALLS = "SELFDEBUG_CALLS"
 PASSING = "SELFDEBUG_PASSING"
 WARM = "SELFDEBUG_WARM"
+PRELOADED = "SELFDEBUG_PRELOADED"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: ARG001 - a hook
@@ -59,6 +61,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
         session = WarmSession(int(os.environ[WARM]), journal, reporter, finder)
         pluginmanager.register(session, "selfdebug-warm-session")
+    if os.environ.get(PRELOADED):
+        from .preloading import PreloadedSession
+
+        pluginmanager.register(
+            PreloadedSession(int(os.environ[PRELOADED]), journal, reporter, finder), "selfdebug-preloaded-session"
+        )
     if os.environ.get(TRACE):
         from .tracing import Tracer
 

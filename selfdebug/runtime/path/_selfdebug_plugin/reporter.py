@@ -71,8 +71,16 @@ class Reporter:
         if not self._is_controller:
             _forget_settings()
 
-    def begin_again(self, config: Any, finder: MemoryFinder | None, count: int) -> None:
-        """Report for a forked child of the session, which is to run `count` tests."""
+    def move(self, finder: MemoryFinder | None) -> None:
+        """Report for this process, a fork of the one that was reported for before."""
+        self._pid = os.getpid()
+        self._finder = finder
+
+    def begin_again(self, config: Any, finder: MemoryFinder | None, count: int, probes: bool = False) -> None:
+        """Report for a forked child of the session, which is to run `count` tests, with recorders for its `probes`."""
+        if probes:
+            self._recorder = Recorder(self._journal)
+            self._recorder.install()
         self._pid = os.getpid()
         self._finder = finder
         self._phases.clear()

@@ -51,6 +51,20 @@ class MemoryFinder(MetaPathFinder):
                 sources[os.path.realpath(path)] = content.read()
         return cls(sources, journal)
 
+    @classmethod
+    def on_top_of(
+        cls, before: MemoryFinder | None, sources: Mapping[str, bytes], journal: Journal, is_late: bool = False
+    ) -> MemoryFinder | None:
+        """The finder for some more sources, which takes the place of the one `before`; None where nothing is served."""
+        merged = {**({} if before is None else before.sources), **sources}
+        if not merged:
+            return None
+        if before is not None:
+            sys.meta_path.remove(before)
+        finder = cls(merged, journal, is_late)
+        finder.stay_first()
+        return finder
+
     def stay_first(self) -> None:
         """Go before all other finders; called now and then, since projects put theirs in front too."""
         if not sys.meta_path or sys.meta_path[0] is not self:
