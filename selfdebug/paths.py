@@ -297,4 +297,14 @@ def source_files(root: Path) -> Iterator[str]:
 
 
 def _is_foreign_folder(folder: Path) -> bool:
-    return folder.name in _UNINDEXED or folder.name.lower() in _INSTALLED or (folder / "pyvenv.cfg").is_file()
+    return is_cache_folder(folder.name) or is_environment_folder(folder)
+
+
+def is_cache_folder(name: str) -> bool:
+    """Whether a folder of that name holds nothing but what version control or a tool keeps for itself."""
+    return name in _UNINDEXED
+
+
+def is_environment_folder(folder: Path) -> bool:
+    """Whether a folder holds installed packages, by its name or because it is a virtual environment."""
+    return folder.name.lower() in _INSTALLED or (folder / "pyvenv.cfg").is_file()

@@ -18,9 +18,9 @@ from selfdebug.model import Diagnosis, Failure, Frame
 from selfdebug.repair import probe_failure
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
-from selfdebug.reports.run_document import probe_document
 from selfdebug.reports.formats.text import diagnosis_lines, diff_lines
-from selfdebug.stages.failures import read_log
+from selfdebug.reports.run_document import probe_document
+from selfdebug.stages.failures import read_log_stream
 from selfdebug.stages.failures.document import document
 from selfdebug.terminal import Paint, Tone, one_line, progress
 from selfdebug.workspace.changes import changes_of
@@ -45,8 +45,8 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
     """
     if log is None and sys.stdin.isatty():
         raise UsageError("Give the LOG to read, or pipe one in: pytest | selfdebug failures")
-    data = options.read_log(log or "-") or b""
-    found = read_log(data, config.project_root(root), log_root)
+    with options.opened_log(log or "-") as file:
+        found = read_log_stream(file, config.project_root(root), log_root)
     if as_json:
         output.write(dumps(document(found)))
         return 0

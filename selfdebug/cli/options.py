@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import click
 
@@ -70,6 +71,12 @@ python_option = click.option(
     metavar="PATH",
     help="The interpreter of the project under test. Default: the active virtual environment, else our own.",
 )
+pytest_args_option = click.option(
+    "--pytest-args", metavar="ARGS", help='More arguments for every pytest run, in one string: "-k cart".'
+)
+timeout_option = click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each pytest run [600]."
+)
 pytest_options = _stack(
     click.option(
         "--module",
@@ -79,28 +86,33 @@ pytest_options = _stack(
         help="A test, file or folder to repair, as pytest names it; repeatable. Default: all that fail.",
     ),
     python_option,
-    click.option(
-        "--pytest-args", metavar="ARGS", help='More arguments for every pytest run, in one string: "-k cart".'
-    ),
-    click.option(
-        "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each pytest run [600]."
-    ),
+    pytest_args_option,
+    timeout_option,
     log_root_option,
 )
+_max_attempts = click.option(
+    "--max-attempts", type=click.IntRange(min=1), metavar="N", help="Turns of the repair loop [4]."
+)
+_max_candidates = click.option(
+    "--max-candidates", type=click.IntRange(min=1), metavar="N", help="Candidates to judge in a turn [200]."
+)
+_keep_partial = click.option(
+    "--keep-partial",
+    is_flag=True,
+    default=None,
+    help="Keep fixes that helped one test, also when others still fail.",
+)
+_include_tests = click.option(
+    "--include-tests", is_flag=True, default=None, help="Allow patches to test files and conftest.py."
+)
+judging_options = _stack(_max_attempts, _max_candidates, _keep_partial, _include_tests)
 repair_options = _stack(
-    click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="Turns of the repair loop [4]."),
-    click.option(
-        "--max-candidates", type=click.IntRange(min=1), metavar="N", help="Candidates to judge in a turn [200]."
-    ),
+    _max_attempts,
+    _max_candidates,
     click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Trials at the same time [1]."),
     click.option("--dry-run", is_flag=True, default=None, help="Show the diff and write nothing."),
-    click.option(
-        "--keep-partial",
-        is_flag=True,
-        default=None,
-        help="Keep fixes that helped one test, also when others still fail.",
-    ),
-    click.option("--include-tests", is_flag=True, default=None, help="Allow patches to test files and conftest.py."),
+    _keep_partial,
+    _include_tests,
     click.option(
         "--backup-dir",
         type=_path(),
@@ -141,10 +153,22 @@ def read_log(log: str | None) -> bytes | None:
     """
     if log is None:
         return None
-    if log == "-":
-        return sys.stdin.buffer.read()
+    with opened_log(log) as file:
+        return file.read()
+
+
+@contextmanager
+def opened_log(log: str) -> Iterator[BinaryIO]:
+    """The captured output that LOG names, to be read block by block: a file, or `-` for standard input.
+
+    Raises InputError with the system's reason when it cannot be read.
+    """
     try:
-        return Path(log).read_bytes()
+        if log == "-":
+            yield sys.stdin.buffer
+        else:
+            with Path(log).open("rb") as file:
+                yield file
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"Cannot read the log {log}: {reason}.") from error

@@ -11,6 +11,7 @@ import click
 
 from codemods.selfdebug.commands import CONFIG
 from selfdebug import config
+from selfdebug.batch.schema import batch_schema
 from selfdebug.cli import options, output
 from selfdebug.cli.run import repaired_with_progress, show, view
 from selfdebug.config import Settings
@@ -78,9 +79,10 @@ def _repair_demo(folder: Path, color: str, stays: bool) -> int:
 
 
 @click.command()
-def schema() -> int:
-    """Print the JSON Schema of what `selfdebug run --json` writes."""
-    output.write(shipped_schema())
+@click.argument("command", type=click.Choice(["run", "batch"]), default="run")
+def schema(command: str) -> int:
+    """Print the JSON Schema of what `selfdebug run --json` (or batch --json) writes."""
+    output.write(shipped_schema() if command == "run" else batch_schema())
     return 0
 
 

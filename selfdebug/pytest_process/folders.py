@@ -15,13 +15,14 @@ from typing import Any
 from selfdebug.pytest_process.descendants import end_all
 
 RUN_PREFIX = "sd-"  # short, because the names of sockets inside have to fit into 108 bytes
+BATCH_PREFIX = "selfdebug-batch-"
 MARKER_FILE = "marker"
 
 
-def new_folder(prefix: str) -> Path:
-    """A fresh folder that names this process as its owner."""
+def new_folder(prefix: str, place: Path | None = None) -> Path:
+    """A fresh folder that names this process as its owner, in `place` or among the system's temporary files."""
     _clear_abandoned(tempfile.gettempdir())
-    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=place))
 
 
 def remove_tree(folder: Path) -> None:
@@ -56,7 +57,7 @@ def _remove_stubborn(folder: Path, path: Path) -> None:
 def _clear_abandoned(place: str) -> None:
     """Once a process: end the tests and remove the folders of those that were killed before they could do so."""
     for folder in Path(place).iterdir():
-        owner = re.fullmatch(rf"(?:{RUN_PREFIX}|selfdebug-bytecode-)(\d+)-\w+", folder.name)
+        owner = re.fullmatch(rf"(?:{RUN_PREFIX}|{BATCH_PREFIX}|selfdebug-bytecode-)(\d+)-\w+", folder.name)
         if owner is None or _is_running(int(owner.group(1))) or not _is_ours(folder):
             continue
         marker = folder / MARKER_FILE

@@ -37,6 +37,17 @@ print("{_MARK}" + json.dumps(found))
 """
 
 
+# Where imports come from: the path, and the packages that setuptools' editable installs find without it.
+_FOLDERS = f"""
+import json, os, sys
+found = list(sys.path)
+for name, module in list(sys.modules.items()):
+    if name.startswith("__editable__"):
+        found += [os.path.dirname(place) for place in getattr(module, "MAPPING", {{}}).values()]
+print("{_MARK}" + json.dumps(found))
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Interpreter:
     """A Python interpreter with a pytest that can be used; `libraries` are its folders of installed modules."""
@@ -57,6 +68,15 @@ class Interpreter:
         """
         env = os.environ if env is None else env
         return _checked(_path_of(python, env), env)
+
+    def import_folders(self, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+        """The folders that modules are imported from, those of editable installs too, as their real paths.
+
+        Raises EnvironmentUnusableError when the interpreter does not answer.
+        """
+        answer = _answer(self.path, _FOLDERS, os.environ if env is None else env)
+        folders = (Path(folder) for folder in json.loads(answer) if folder)  # an empty name is the current folder
+        return tuple(dict.fromkeys(folder.resolve() for folder in folders if folder.is_dir()))
 
     @property
     def pytest_release(self) -> tuple[int, ...]:
@@ -101,9 +121,14 @@ def _python_in(environment: Path) -> Path | None:
 
 
 def _checked(path: Path, env: Mapping[str, str]) -> Interpreter:
+    return _interpreter(path, _answer(path, _CHECK, env))
+
+
+def _answer(path: Path, program: str, env: Mapping[str, str]) -> str:
+    """What an interpreter prints behind the mark when it runs a program."""
     try:
         ended = subprocess.run(
-            [str(path), "-c", _CHECK],
+            [str(path), "-c", program],
             cwd=path.parent,  # not the project, whose files could stand in for the modules of the check
             env={**env, "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.DEVNULL,
@@ -118,7 +143,7 @@ def _checked(path: Path, env: Mapping[str, str]) -> Interpreter:
     answer = re.search(rf"^{_MARK}(.*)$", ended.stdout.decode("utf-8", "replace"), re.MULTILINE)
     if answer is None:
         raise EnvironmentUnusableError(f"{path} is not a Python interpreter that works{_last_line(ended.stderr)}")
-    return _interpreter(path, answer.group(1))
+    return answer.group(1)
 
 
 def _interpreter(path: Path, answer: str) -> Interpreter:

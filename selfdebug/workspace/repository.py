@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from selfdebug.workspace.conversion import Converter, common_folder, converter_for
 from selfdebug.workspace.durable import announce
+from selfdebug.workspace.mirror import mirror
 from selfdebug.workspace.past_changes import PastChange, past_changes
 
 if TYPE_CHECKING:
@@ -96,6 +97,25 @@ class GitStore:
             pygit2.settings.enable_fsync_gitdir(True)
             repository.set_ident(_NAME, _ADDRESS)
             return cls(repository, root)
+
+    @property
+    def workdir(self) -> Path:
+        """The real path of the top of the working tree."""
+        return self._workdir
+
+    def tracked(self) -> tuple[str, ...]:
+        """The paths in the index, relative to the top; none where libgit2 cannot read it."""
+        import pygit2
+
+        try:
+            return tuple(entry.path for entry in self._repository.index)
+        except (pygit2.GitError, OSError):
+            return ()
+
+    def mirror(self, folder: Path, index: Path) -> str:
+        """Make a private repository in `folder` that sees what this one has; see `selfdebug.workspace.mirror`."""
+        with _refusals():
+            return mirror(self._repository, folder, index)
 
     def snapshot(self, run_id: str, files: Sequence[GitFile]) -> tuple[str, str]:
         """Save files under the run's private reference, which is made or moved; returns it and the commit."""
