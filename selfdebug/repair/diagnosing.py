@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from selfdebug.model import Diagnosis, Failure, FaultKind, FaultLocation, Frame, Site
+from selfdebug.model import Diagnosis, ExceptionRecord, Failure, FaultKind, FaultLocation, Frame, Site
 from selfdebug.repair.bench import Bench
-from selfdebug.repair.grouping import Group, node_ids
-from selfdebug.repair.origins import traced_origin
+from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
+from selfdebug.repair.origins import traced_origin, traced_run
 from selfdebug.stages.diagnose import diagnose
-from selfdebug.stages.locate import Unlocated, locate, locate_call
+from selfdebug.stages.locate import MISTAKES, Unlocated, locate, locate_call
 from selfdebug.stages.observe import Observed, observe, with_observed_first
 from selfdebug.stages.propose import LocatedSite
 from selfdebug.trace import mapping as record
 
 _MAX_CALLERS = 2
+_MAX_HANDLERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,9 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
         record.located(step, location)
     if not run_tests:
         return Case(group, places, diagnose(failure, location, (), (), ()))
+    bench.prepare_screening(group[:MAX_SCREENED], node_ids(group))
     with bench.step("probe", f"probing {location.file}:{location.line}") as step:
+        traced = traced_run(bench, failure.node_id)  # while the process starts that looks with probes
         seen = _observed(bench, group, places)
         record.observed(step, seen.observations, seen.caught, seen.refused)
     bench.warnings.extend(seen.refused)
@@ -56,7 +59,7 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
             f"{failure.node_id} failed once and passed when run again: the failure is flaky, nothing was changed."
         )
     location = with_observed_first(location, seen.observations)
-    chain = traced_origin(bench, location, failure.node_id, seen.run)
+    chain = traced_origin(bench, location, failure.node_id, traced)
     with bench.step("diagnose", "putting the evidence together") as step:
         diagnosis = diagnose(failure, location, seen.observations, seen.caught, chain)
         record.diagnosed(step, diagnosis)
@@ -79,7 +82,9 @@ def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiag
     location = locate(frames[0], leaf.exception, source)
     if isinstance(location, Unlocated):
         return NotDiagnosed(location.reason)
-    return (LocatedSite(Site.CRASH, location, source), *_callers(bench, frames[1:], location))
+    callers = _callers(bench, frames[1:], location)
+    handlers = _handlers(bench, frames[1:], leaf.exception)
+    return (LocatedSite(Site.CRASH, location, source), *callers, *handlers)
 
 
 def _frame_of(failure: Failure, location: FaultLocation) -> Frame | None:
@@ -104,8 +109,25 @@ def _callers(bench: Bench, frames: Sequence[Frame], location: FaultLocation) -> 
             return
 
 
+def _handlers(bench: Bench, frames: Sequence[Frame], exception: ExceptionRecord) -> Iterator[LocatedSite]:
+    """The statements that an exception passed which programs raise to be caught, so that they may catch it."""
+    if exception.short_type in MISTAKES:
+        return
+    met: set[tuple[str | None, int | None]] = set()
+    for frame in frames:
+        source = bench.source(frame.file or "")
+        if isinstance(source, str) or (frame.file, frame.line) in met:
+            continue
+        met.add((frame.file, frame.line))
+        found = locate(frame, exception, source)
+        if not isinstance(found, Unlocated) and found.receivers:
+            yield LocatedSite(Site.CALLER, found, source)
+        if len(met) >= _MAX_HANDLERS:
+            return
+
+
 def _observed(bench: Bench, group: Group, places: Sequence[LocatedSite]) -> Observed:
     first = node_ids(group)[:1]
     files = {place.location.file: bench.read(place.location.file) for place in places}
     locations = [place.location for place in places]
-    return observe(locations, files, lambda sources: bench.run(first, sources, record_probes=True))
+    return observe(locations, files, lambda sources: bench.look(group[:MAX_SCREENED], first, sources))

@@ -19,6 +19,9 @@ from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Frame, Receiver
 from selfdebug.stages.locate.rules import RULES
 
+MISTAKES = frozenset({"AttributeError", "TypeError", "NameError", "UnboundLocalError", "SyntaxError", "ImportError"})
+"""Exceptions that tell of a mistake in the program itself: catching one that came out of a call would only hide it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unlocated:
@@ -155,9 +158,9 @@ def _receivers(
         accepted = [use for use in found if not _is_impossible(use, kind) and rule.accepts(use, match)]
         if accepted:
             return kind, tuple(_in_order(accepted, found, span)), rule.is_generic
-    if exception.short_type in _MISTAKES:
-        return FaultKind.OTHER, (), True  # such a mistake is the program's own: catching it would only hide it
-    calls = [use for use in found if use.operation is Operation.CALL]
+    if exception.short_type in MISTAKES:
+        return FaultKind.OTHER, (), True
+    calls = [use for use in found if use.operation in (Operation.CALL, Operation.SUBSCRIPT)]
     return FaultKind.OTHER, tuple(_in_order(calls, found, span)) if calls else (), True
 
 
@@ -195,7 +198,6 @@ def _container(use: Dereference, found: tuple[Dereference, ...]) -> tuple[Span, 
     return use.expression, use.receiver, use.code
 
 
-_MISTAKES = frozenset({"AttributeError", "TypeError", "NameError", "UnboundLocalError", "SyntaxError", "ImportError"})
 _CLOSE = 3
 
 

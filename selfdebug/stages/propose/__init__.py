@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from codemods.selfdebug.base import Parameters, Target, Test
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
-from selfdebug.model import Candidate, Patch, Receiver, Site
+from selfdebug.model import Candidate, FaultKind, Patch, Receiver, Site
 from selfdebug.stages.propose import ranking
 from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
@@ -37,10 +37,13 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
         receivers = [
             receiver
             for receiver in site.location.receivers
-            if site.site is not Site.CALLER or seen_bad(site, receiver, evidence.observations)
+            if site.site is not Site.CALLER
+            or site.location.kind is not FaultKind.NONE_ARGUMENT
+            or seen_bad(site, receiver, evidence.observations)
         ]
         for index, receiver in enumerate(receivers):
             base = ranking.site_cost(site.site, depth) + ranking.receiver_cost(index)
+            base += ranking.protocol_cost(site.site, site.location)
             entries.extend((base + order.cost, site, receiver, order) for order in orders(site, receiver, evidence))
     entries.sort(key=lambda entry: entry[0])
     for number, (_, site, receiver, order) in enumerate(entries, 1):

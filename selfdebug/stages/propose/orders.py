@@ -84,7 +84,7 @@ _LENDING = {
 }
 _BARE_RETURN = 5
 _OTHER_FORM = 3
-_ITSELF = 3
+_ITSELF, _GIVEN = 3, 1
 # Two defaults a guard come first; each further one waits, so that no guard starves the next.
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
@@ -207,7 +207,8 @@ class _Parameters:
                 found = unique([*(self._as_result() if self._is_returned() else ()), *self._of_key(), *lent, *found])
                 return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
-                return for_return(self._function, [*self._results(), *lent], wanted.neutral, wanted.answers)
+                evident = [*self._results(), *self._passed(), *lent]
+                return for_return(self._function, evident, wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
                 text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
                 made = self.loans.exceptions(wanted.exceptions, self._readable)
@@ -253,6 +254,13 @@ class _Parameters:
 
     def _results(self) -> Iterator[Default]:
         return evident_results(self._function, self._site.source.tree) if self._function is not None else iter(())
+
+    def _passed(self) -> Iterator[Default]:
+        """What is given to the call whose result the statement gives back: it may do as the result."""
+        if isinstance(self._statement, ast.Return) and isinstance(self._statement.value, ast.Call):
+            for argument in reversed(self._statement.value.args):
+                if isinstance(argument, ast.Name) and argument.id not in ("self", "cls"):
+                    yield Default(argument.id, "is given to the call", _GIVEN)
 
     def _near(self) -> Iterator[str]:
         location, tree = self._site.location, self._site.source.tree

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
-from selfdebug.model import ExceptionRecord, Receiver, Site
+from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Receiver, Site
 
 _FAMILY = {
     Family.CONDITION_PREFIX: 0,
@@ -34,6 +34,8 @@ _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
 _WIDENED = -11
 _UNREAD = 4
+_OWING = ("__getitem__", "__delitem__", "__missing__", "pop", "popitem")
+_OWED = 10
 _HIDES_MISTAKES = 6
 _USED_LATER = 5
 _MISTAKES = ("AttributeError", "NameError", "TypeError", "UnboundLocalError")
@@ -42,6 +44,15 @@ _MISTAKES = ("AttributeError", "NameError", "TypeError", "UnboundLocalError")
 def site_cost(site: Site, depth: int) -> int:
     """How far a site is from the crash."""
     return _SITE[site] if site in _SITE else _CALLER * depth
+
+
+def protocol_cost(site: Site, location: FaultLocation) -> int:
+    """How much later a guard comes in a method that has to raise where there is no such item: its caller is at fault."""
+    is_owed = location.function.rsplit(".", 1)[-1] in _OWING and location.kind in (
+        FaultKind.MISSING_KEY,
+        FaultKind.INDEX_RANGE,
+    )
+    return _OWED if site is Site.CRASH and is_owed else 0
 
 
 def receiver_cost(index: int) -> int:
