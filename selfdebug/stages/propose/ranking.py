@@ -47,8 +47,8 @@ def site_cost(site: Site, depth: int) -> int:
 
 
 def protocol_cost(site: Site, location: FaultLocation) -> int:
-    """How much later a guard comes in a method that has to raise where there is no such item: its caller is at fault."""
-    is_owed = location.function.rsplit(".", 1)[-1] in _OWING and location.kind in (
+    """How much later a guard comes in a method that has to raise for a missing item: its caller is at fault."""
+    is_owed = (location.function or "").rsplit(".", 1)[-1] in _OWING and location.kind in (
         FaultKind.MISSING_KEY,
         FaultKind.INDEX_RANGE,
     )
