@@ -146,6 +146,8 @@ class _Parameters:
         role = guard.default_role
         if role is DefaultRole.RECEIVER and test is Test.HAS_KEY:
             role = DefaultRole.VALUE  # the look-up is the guarded expression itself
+        if role is DefaultRole.RESULT and guard.family is Family.HANDLER and isinstance(self._statement, ast.Assign):
+            role = DefaultRole.VALUE  # the handler assigns it
         if role not in self._found:
             self._found[role] = self._looked_for(role)
         return self._found[role]
