@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -40,6 +41,13 @@ def expression_of(site: Site, code: str) -> cst.BaseExpression:
     if enclosing_fstrings(site) and ("\\" in code or "#" in code):
         raise RefusedError("the default cannot stand inside an f-string")
     return alone(quoted)
+
+
+def with_last_argument(args: Sequence[cst.Arg], value: cst.BaseExpression) -> list[cst.Arg]:
+    """The arguments of a call and one more, after which stands the comma that stood after the last."""
+    *first, last = args
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    return [*first, last.with_changes(comma=comma), cst.Arg(alone(value), comma=last.comma)]
 
 
 class _Quotes(cst.CSTTransformer):

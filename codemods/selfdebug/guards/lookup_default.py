@@ -17,7 +17,7 @@ from codemods.selfdebug.base import (
     RefusedError,
     Test,
 )
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_for, with_last_argument
 from codemods.selfdebug.edits import replace_statement
 from codemods.selfdebug.extent import refuse_stored
 from codemods.selfdebug.precedence import alone
@@ -70,7 +70,7 @@ class LookupDefault(Guard):
             raise RefusedError("the receiver is no look-up")
         _check_call(call)
         default = default_for(site, parameters)
-        return site.changed(call, call.with_changes(args=_with_default(call.args, default)))
+        return site.changed(call, call.with_changes(args=with_last_argument(call.args, default)))
 
 
 def _check_call(call: cst.Call) -> None:
@@ -85,13 +85,6 @@ def _check_call(call: cst.Call) -> None:
         raise RefusedError("the arguments of the look-up do not say where a default goes")
     if len(call.args) > wanted:
         raise RefusedError("the look-up already has a default")
-
-
-def _with_default(args: object, default: cst.BaseExpression) -> list[cst.Arg]:
-    assert isinstance(args, list | tuple)
-    *first, last = args
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    return [*first, last.with_changes(comma=comma), cst.Arg(alone(default), comma=last.comma)]
 
 
 def _get_instead(site: Site, node: cst.Subscript, parameters: Parameters) -> Rewrite:

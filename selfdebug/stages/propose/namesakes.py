@@ -37,6 +37,20 @@ def namesakes(code: str, tree: ast.Module, line: int) -> Iterator[Default]:
                 yield Default(literal(value), f"{other.name} takes it for {name}", _LIKELY)
 
 
+def hides_class_value(statement: ast.stmt | None, tree: ast.Module) -> bool:
+    """Whether the statement stores an attribute of `self` that the class gives all its objects already."""
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)]):
+            owner = _innermost(tree, statement.lineno)[1]
+            return owner is not None and any(name in _given_to_all(each) for each in _family(owner, tree))
+    return False
+
+
+def _given_to_all(owner: ast.ClassDef) -> set[str]:
+    names = {node.id for node in own_nodes(owner) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | {node.name for node in owner.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
 def _last_name(code: str) -> str | None:
     try:
         node = ast.parse(code.strip(), mode="eval").body
@@ -89,18 +103,21 @@ def _attributes(owner: ast.ClassDef, tree: ast.Module, reader: ast.AST) -> set[s
 
     Those that `reader` itself stores have none yet; methods are left out but for properties.
     """
+    return {name for each in _family(owner, tree) for name in _own_attributes(each, reader)}
+
+
+def _family(owner: ast.ClassDef, tree: ast.Module) -> Iterator[ast.ClassDef]:
+    """A class and its bases in the same module."""
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    found: set[str] = set()
     todo, met = [owner], {owner.name}
     while todo and len(met) <= _OWNERS_AT_MOST:
         each = todo.pop()
-        found.update(_own_attributes(each, reader))
+        yield each
         for base in each.bases:
             name = base.value if isinstance(base, ast.Subscript) else base
             if isinstance(name, ast.Name) and name.id in classes and name.id not in met:
                 met.add(name.id)
                 todo.append(classes[name.id])
-    return found
 
 
 def _own_attributes(owner: ast.ClassDef, reader: ast.AST) -> Iterator[str]:

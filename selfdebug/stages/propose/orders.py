@@ -18,7 +18,7 @@ from selfdebug.stages.propose.defaults import Default, for_receiver, for_return,
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 from selfdebug.stages.propose.loans import loans
 from selfdebug.stages.propose.mine import Mine
-from selfdebug.stages.propose.namesakes import namesakes
+from selfdebug.stages.propose.namesakes import hides_class_value, namesakes
 from selfdebug.stages.propose.results import evident_results
 from selfdebug.stages.propose.uses import for_every_use, key_of, uses_of
 
@@ -99,7 +99,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     found = _Parameters(site, receiver, evidence, statement)
     is_used_later = found.is_used_later()
     for guard, test in itertools.product(guards().values(), _tests(kind)):
-        if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site.site):
+        if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site, statement):
             continue
         base = ranking.guard_cost(guard, test, receiver, statement) - found.loans.bonus(guard.family)
         base += ranking.mistake_cost(guard, evidence.exception)
@@ -114,10 +114,12 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
                     yield Order(guard, test, classes, default, base + default.cost + late, default.donor or form)
 
 
-def _is_for(guard: Guard, site: Site) -> bool:
-    """On the way of a value, only another value in its place helps: nothing there crashes that could be left out."""
-    if site in (Site.CRASH, Site.CALLER):
+def _is_for(guard: Guard, site: LocatedSite, statement: ast.stmt | None) -> bool:
+    """On the way of a value, another value in its place helps, or not to store it where the class has one already."""
+    if site.site in (Site.CRASH, Site.CALLER):
         return True
+    if guard.family is Family.WRAP:
+        return hides_class_value(statement, site.source.tree)
     return guard.default_role is DefaultRole.RECEIVER and guard.default_use is DefaultUse.REQUIRED
 
 
