@@ -37,10 +37,29 @@ def project(tmp_path: Path) -> Path:
         ("tests.test_a.test_plain", "tests/test_a.py::test_plain"),
         ("tests.test_a.CaseTest.test_method", "tests/test_a.py::CaseTest::test_method"),
         ("test_x (shop.tests)", "src/shop/tests.py::test_x"),
+        ("test_a (unittest.loader._FailedTest)", "tests/test_a.py"),
+        ("test_a (unittest.loader._FailedTest.test_a)", "tests/test_a.py"),
+        ("test_method (test_a.CaseTest.test_method)", "tests/test_a.py::CaseTest::test_method"),
     ],
 )
 def test_a_runners_name_becomes_a_node_id(project: Path, name: str, node_id: str) -> None:
     assert node_ids_to_run([_failure(name)], project) == ((node_id,), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("src/shop/names.py::shop.names.load", "--doctest-modules"),
+        ("src/shop/names.py::shop.names", "--doctest-modules"),
+        ("notes.txt::notes.txt", "--doctest-glob=notes.txt"),
+    ],
+)
+def test_a_doctest_is_named_with_the_option_that_collects_it(project: Path, name: str, option: str) -> None:
+    (project / name.partition("::")[0]).write_text('""">>> 1\n2\n"""\n')
+    assert node_ids_to_run([_failure(name)], project) == (
+        (name,),
+        (f"{name} is a doctest: pytest runs it with --pytest-args={option}.",),
+    )
 
 
 def test_what_cannot_be_mapped_is_said_once(project: Path) -> None:

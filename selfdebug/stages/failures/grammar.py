@@ -16,6 +16,7 @@ CHAIN_SENTENCES = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
 )
+SERVICE_MESSAGE = "##teamcity["
 MAX_LINE = 4000
 
 _QUOTED_FRAME = re.compile(r"\s*(?:[>*|]\s*)?File \"([^\"]+)\", line (\d+)(.*)$")

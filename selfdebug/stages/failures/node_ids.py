@@ -14,6 +14,9 @@ _UNITTEST = re.compile(r"([^\W\d]\w*) \(([\w.]+)\)")
 _DOTTED = re.compile(r"(?:[^\W\d]\w*\.)+[^\W\d]\w*")
 _DEFINITION = re.compile(r"([ \t]*)(?:async +)?(def|class) +([^\W\d]\w*)")
 _CLASS_PHASES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
+_LOADER = "unittest.loader."
+_STARTS = ("", "src/", "tests/", "test/")
+"""Folders that dotted names may start from: the root, a source folder, the folder given to `discover -s`."""
 _UNRUNNABLE = ("_ErrorHolder", "Failure: ")
 
 
@@ -39,7 +42,8 @@ def node_ids_to_run(failures: Iterable[Failure], root: Path) -> tuple[tuple[str,
     """The pytest node ids that run the failing tests in the project at `root`, and sentences about the others.
 
     Names of unittest, Django, trial, nose and doctest become node ids where their file is there; a failure without a
-    name is run by the test function in its frames. Each node id comes once, in the order of the failures.
+    name is run by the test function in its frames. Each node id comes once, in the order of the failures. A sentence
+    names the option without which pytest collects no doctests.
     """
     node_ids: dict[str, None] = {}
     sentences: dict[str, None] = {}
@@ -47,9 +51,26 @@ def node_ids_to_run(failures: Iterable[Failure], root: Path) -> tuple[tuple[str,
         node_id = _runnable(failure, root)
         if node_id is not None:
             node_ids[node_id] = None
+            if _is_doctest(node_id):
+                option = _doctest_option(node_id)
+                sentences[f"{node_id} is a doctest: pytest runs it with --pytest-args={option}."] = None
         else:
             sentences[_sentence(failure)] = None
     return tuple(node_ids), tuple(sentences)
+
+
+def _is_doctest(node_id: str) -> bool:
+    """`pkg/mod.py::pkg.mod.func`, `notes.txt::notes.txt`: the second part repeats the file's name."""
+    file, _, rest = node_id.partition("::")
+    stem = file.removesuffix(".py").replace("/", ".").rpartition(".")[2]
+    if not file.endswith(".py"):
+        return bool(rest) and file.endswith(rest)
+    return "::" not in rest and f".{stem}." in f".{rest.partition('[')[0]}."
+
+
+def _doctest_option(node_id: str) -> str:
+    file = node_id.partition("::")[0]
+    return "--doctest-modules" if file.endswith(".py") else f"--doctest-glob={file.rpartition('/')[2]}"
 
 
 def _sentence(failure: Failure) -> str:
@@ -87,6 +108,8 @@ def _from_runner(name: str, root: Path) -> str | None:
     match = _UNITTEST.match(name)
     if match:
         method, dotted = match[1], match[2]
+        if dotted.startswith(_LOADER):
+            return _from_dotted(method, root)
         if method in _CLASS_PHASES:
             return _from_dotted(dotted, root)
         return _from_dotted(dotted if dotted.endswith("." + method) else f"{dotted}.{method}", root)
@@ -97,7 +120,7 @@ def _from_runner(name: str, root: Path) -> str | None:
 def _from_dotted(dotted: str, root: Path) -> str | None:
     """The longest front of a dotted name that is a file under the root, the rest as classes and function."""
     parts = dotted.split(".")
-    for source in ("", "src/"):
+    for source in _STARTS:
         for end in range(len(parts), 0, -1):
             file = source + "/".join(parts[:end]) + ".py"
             if inside(root, file) is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from selfdebug.model import Failure
 from selfdebug.stages.failures.forms import Form, form_marks, form_types
 from selfdebug.stages.failures.found import Findings, Stream
-from selfdebug.stages.failures.normalise import SUSPICIONS, Line, Repair, without_prefixes
+from selfdebug.stages.failures.normalise import SUSPICIONS, Line, Repair, spelled_out, without_prefixes
 
 MAX_STREAMS = 64
 WINDOW = 3_000
@@ -69,7 +70,7 @@ def best_reading(lines: list[str]) -> tuple[Findings, list[Repair]]:
         repair = suspicion(lines)
         if repair is None:
             continue
-        mended = list(repair(lines))
+        mended = list(_repaired(lines, repair))
         read = recognise(without_prefixes(mended, mended))
         if _worth(read) > best:
             findings, best, lines = read, _worth(read), mended
@@ -87,8 +88,15 @@ def likely_repairs(sample: list[str]) -> list[Repair]:
 def repaired(lines: Iterable[str], repairs: list[Repair]) -> Iterable[str]:
     """The lines after the repairs, one after the other."""
     for repair in repairs:
-        lines = repair(lines)
+        lines = _repaired(lines, repair)
     return lines
+
+
+def _repaired(lines: Iterable[str], repair: Repair) -> Iterator[str]:
+    """The lines after a repair; JSON may be whole only now, so what its strings hold is spelled out again."""
+    mended = iter(repair(lines))
+    while chunk := list(islice(mended, WINDOW)):
+        yield from spelled_out(chunk, "\n".join(chunk))
 
 
 def _worth(findings: Findings) -> int:

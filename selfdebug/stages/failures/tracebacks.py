@@ -229,7 +229,9 @@ class TracebackReader:
         return True
 
     def _push(self, indent: int) -> None:
-        self._levels.append(_Chain(bounded=True))
+        member = _Chain(bounded=True)
+        member.state = "frames"  # one that was never raised has no traceback, only its exception line
+        self._levels.append(member)
         self._indents.append(indent)
         self._closed = False
 

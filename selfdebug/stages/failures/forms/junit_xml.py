@@ -15,6 +15,7 @@ RANK = 5
 MARKS = ("<test",)
 MAX_CASE = 2_000_000
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)')")
+_SCENARIO = re.compile(r"^Location: (\S.*\.feature:\d+)$", re.MULTILINE)  # as behave writes it
 _OUTCOME = re.compile(r"<(failure|error)\b")
 _PHASES = (
     ("failed on setup with", When.SETUP),
@@ -91,9 +92,10 @@ class JUnitXml:
         for line in _plain(text).split("\n"):
             entry.feed(line)
         failure = entry.failure()
-        if failure is None or not failure.exception.type:
+        if failure is None or not failure.exception.type or ("type" in attributes and not failure.frames):
             failure = _from_message(failure, attributes, message)
-        failure = replace(failure, node_id=_node_id(names), when=when_of(entry.title))
+        scenario = _SCENARIO.search(text)
+        failure = replace(failure, node_id=scenario[1] if scenario else _node_id(names), when=when_of(entry.title))
         self._stream.add(failure, Source.RUNNER, self._stream.findings.line, _title(names, message))
 
 

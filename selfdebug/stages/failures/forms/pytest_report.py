@@ -12,6 +12,7 @@ from dataclasses import replace
 from selfdebug.model import Failure, Frame, When
 from selfdebug.stages.failures import grammar
 from selfdebug.stages.failures.found import Found, Source, Stream
+from selfdebug.stages.failures.grammar import SERVICE_MESSAGE
 from selfdebug.stages.failures.pytest_text.entry import EntryReader
 from selfdebug.stages.failures.pytest_text.naming import SessionNames
 from selfdebug.stages.failures.pytest_text.summary import progress_line, summary_line
@@ -66,6 +67,8 @@ class PytestReport:
 
     def feed(self, line: str) -> bool:
         """Take the line; between sections only those that are pytest's own."""
+        if line.startswith(SERVICE_MESSAGE):
+            return False
         rule = grammar.rule_title(line, "=") if line.startswith("=") else None
         if (rule and self._take_section(rule)) or self._section == "muted":
             return True

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from selfdebug.stages.failures.normalise import structured
 from selfdebug.stages.failures.normalise.damage import SUSPICIONS, Repair
-from selfdebug.stages.failures.normalise.embedded import unfolded
+from selfdebug.stages.failures.normalise.embedded import rejoined, unfolded
 from selfdebug.stages.failures.normalise.encoding import decoded_blocks
 from selfdebug.stages.failures.normalise.line import Line
 from selfdebug.stages.failures.normalise.markup import unglued, without_links, without_typography
 from selfdebug.stages.failures.normalise.prefixes import PrefixStripper
 from selfdebug.stages.failures.normalise.terminal import without_codes
 
-__all__ = ["SUSPICIONS", "Line", "Repair", "plain_lines", "without_prefixes"]
+__all__ = ["SUSPICIONS", "Line", "Repair", "plain_lines", "spelled_out", "without_prefixes"]
 
 MAX_LINE = 10_000
 _SIGNS = ("\\n", '{"', "\\_", "“", "”", "«")
@@ -23,11 +24,17 @@ def plain_lines(file: BinaryIO) -> Iterator[str]:
     """The lines of a log as they would look in an editor: decoded, without colours, links and string escapes."""
     for block in decoded_blocks(file):
         text = unglued(without_links(without_codes(block)))
-        lines = text.split("\n")
-        if any(sign in text for sign in _SIGNS):
-            yield from _unspelled(lines)
-        else:
-            yield from lines
+        yield from spelled_out(text.split("\n"), text)
+
+
+def spelled_out(lines: list[str], text: str) -> Iterable[str]:
+    """The lines (of which `text` holds all) with the texts and exceptions that JSON in them holds."""
+    if '{"' in text:
+        lines = list(rejoined(lines))
+        text = text if len(lines) == text.count("\n") + 1 else "\n".join(lines)
+    if any(sign in text for sign in structured.SIGNS):
+        lines = list(structured.with_exceptions(lines))
+    return _unspelled(lines) if any(sign in text for sign in _SIGNS) else lines
 
 
 def _unspelled(lines: list[str]) -> Iterator[str]:

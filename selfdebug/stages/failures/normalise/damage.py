@@ -127,7 +127,8 @@ def _is_whole(line: str, following: str) -> bool:
     text = line.strip()
     if text.endswith("..."):
         return True
-    is_rule = len(text) > 3 and text[0] == text[-1] and text[0] in "=_-!~+*―" and text[1] in (text[0], " ")
+    is_rule = len(text) > 3 and text[0] == text[-1] and text[0] in "=_-!~+*―"
+    is_rule = is_rule and text[1] in (text[0], " ") and text[-2] in (text[0], " ")
     return is_rule and not following.startswith(text[0])
 
 

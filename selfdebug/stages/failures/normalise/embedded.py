@@ -2,23 +2,53 @@ r"""Text inside text: a whole log as one string of a JSON record, with `\n` and 
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 MAX_DEPTH = 4
 MAX_RECORD = 200_000
+MAX_WRAPS = 5_000
+_WRAP_WIDTHS = range(20, 401)
 _TEXT_KEYS = ("log", "message", "msg", "line", "text", "MESSAGE", "textPayload", "event", "body")
 _MARKS = ("Traceback (most recent call last)", 'File \\"', 'File \\\\"', "= FAILURES =", "= ERRORS =", 'File "', ".py:")
 _RECORD = re.compile(r"\s*(?:[{\[\"]|b?['\"]|\S+=\")")
-_BREAK = re.compile(r"\\+n")
+_HTML_KEY = re.compile(r"&quot;: ?(?:&quot;|[\[{\d])")
 _DECODER = json.JSONDecoder(strict=False)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(?:u001b|x1b|([ntr\"'\\/]))")
 
 
+def rejoined(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, with each JSON record that was hard-wrapped at a fixed column in one line again."""
+    held: list[str] = []
+    for line in lines:
+        if held:
+            held.append(line)
+            if len(line) != len(held[0]) or len(held) > MAX_WRAPS:
+                text = "".join(held)
+                yield from [text] if _is_json(text) else held
+                held = []
+        elif line.startswith('{"') and len(line) in _WRAP_WIDTHS and not line.endswith("}"):
+            held = [line]
+        else:
+            yield line
+    yield from held
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def unfolded(line: str) -> Iterator[str]:
     """The line, or the lines that are spelled out in its strings."""
+    if "&quot;" in line and _HTML_KEY.search(line):
+        line = html.unescape(line)
     if line.startswith('{"') and line.rstrip().endswith("}") and len(line) < MAX_RECORD:
         text = _record_text(line)
         if text is not None:

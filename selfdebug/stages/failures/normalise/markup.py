@@ -26,7 +26,8 @@ def without_links(text: str) -> str:
 
 
 def unglued(text: str) -> str:
-    """The text with a line end between an exception and the next traceback, where pasting lost it."""
+    """The text with line ends between an exception and the next traceback, and in front of TeamCity's messages."""
+    text = text.replace("##teamcity[", "\n##teamcity[") if "##teamcity[" in text else text
     return _GLUED.sub(r"\1\n\2", text) if "Traceback (most recent" in text else text
 
 

@@ -20,7 +20,7 @@ _TAIL_OF_HEADER = re.compile(r"(?:(?:\+ )?Exception Group |[\w.]+ {3,})$")
 _TYPE_BEFORE_HEADER = re.compile(r"(?:(?:\+ )?Exception Group |[\w.]+ +)$")
 _BOX = re.compile(r"(?: {2})?[+╭┌][-─━ ]*$")
 _RULE = re.compile(r"(?:^|(?<=[\s|\]:+]))(?:={5,}|_{5,}|―{5,})")
-_NOT_A_PREFIX = re.compile(r"[E>] {2,}|\d{3} $|\s*(?:[|+]\s*)*$|>>> |.*[\"'(>]$")
+_NOT_A_PREFIX = re.compile(r"[E>] {2,}|\d{3} $|\s*(?:[|+│┃]\s*)*$|>>> |.*[\"'(>]$")
 _TIMES = re.compile(
     r"\d{4}[-/]\d\d[-/]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
     r"|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+|\b\d{6,}\b"
@@ -145,7 +145,7 @@ def _prefix_of(text: str) -> str:
         if rule is None or not text.rstrip().endswith(rule[0][:3]):
             return ""
         prefix = text[: rule.start()]
-    return "" if _NOT_A_PREFIX.match(prefix) else prefix
+    return "" if _NOT_A_PREFIX.match(prefix) or "##teamcity[" in prefix else prefix
 
 
 def uniform_prefix(lines: list[str]) -> Shape | None:

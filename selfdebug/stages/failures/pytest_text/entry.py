@@ -151,7 +151,7 @@ class EntryReader:
             return
         if not text:
             return
-        if grammar.rule_title(line, "_") == "":
+        if grammar.rule_title(line, "_") is not None and not line.strip("_ "):
             self._new_source()
             return
         frame = grammar.short_frame_of(line)
