@@ -1,86 +1,244 @@
-"""Do the quick trials say what fresh processes say? All candidates for the shared shapes of crashes, judged both ways.
+"""Do forks say what fresh processes say? Candidates for shared shapes of crashes and for real projects, judged thrice.
 
-    python -m benchmarks tier-agreement [--each N] [--python PATH]
+    python -m benchmarks tier-agreement [--each N] [--projects NAME ...] [--work PATH] [--folder PATH]
 
-Prints a line a shape and, at the end, each disagreement that reaches a verdict, of which there should be none.
+A real project is made to crash by taking one of its own guards away; all guards that are proposed for the place of the
+crash are judged by one of the tests that crash. What was judged stays in `WORK/agreement.jsonl`, and is not judged
+again. Prints a table and each disagreement that reaches a verdict, of which there should be none.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.subjects import copied, patches, shapes, spread
-from selfdebug.model import Failure, Patch, PytestRun, Tier
-from selfdebug.pytest_process import Interpreter, WarmServer, run_pytest
+from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
+from benchmarks.guard_removal.projects import PROJECTS
+from benchmarks.guard_removal.removals import GUARDABLE, Removal, removals
+from benchmarks.subjects import Subject, copied, failing, patches, shape_subject, shapes, spread
+from selfdebug.model import Patch, PytestRun, Tier
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
 from selfdebug.stages.validate import judge
 
 TIMEOUT = 60.0
+PROJECT_NAMES = ("xmltodict", "itsdangerous", "texttable", "tabulate", "toolz", "cachetools", "sqlparse", "mistune")
+_MOST_TESTS = 5
+_SHAPES = "the shared shapes"
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One candidate judged both ways; `warm` is None where the quick way says nothing, for the reason `problem`."""
+    """One candidate judged in three ways; None where a fork says nothing, for the reason that stands beside it.
 
-    patch: Patch
-    warm: str | None
-    fresh: str
-    problem: str | None
+    An entry without a `guard` says that the subject has no crash with candidates.
+    """
+
+    project: str
+    subject: str
+    guard: str = ""
+    family: str = ""
+    fresh: str = ""
+    warm: str | None = None
+    warm_problem: str | None = None
+    preloaded: str | None = None
+    preloaded_problem: str | None = None
 
     @property
     def agrees(self) -> bool:
-        """Whether the quick way says the same or nothing."""
-        return self.warm in (None, self.fresh)
+        """Whether each fork says what the fresh process says, or nothing."""
+        return {self.warm, self.preloaded} <= {None, self.fresh}
 
 
-def compared(interpreter: Interpreter, root: Path, each: int) -> list[Compared]:
-    """Judge `each` candidates (as many as there are, at most) for the first failure of a project."""
-    before = run_pytest(interpreter, root)
-    if not before.failures or before.failures[0].node_id is None:
-        return []
-    targets = [failure for failure in before.failures if failure.node_id == before.failures[0].node_id]
-    node_ids = [before.failures[0].node_id]
-    found = []
-    with WarmServer(interpreter, root, node_ids=node_ids) as server:
-        for patch in spread(patches(root, targets[0]), each):
-            sources = {patch.file: patch.after}
-            warm = server.run(sources, TIMEOUT)
-            problem = server.problem
-            fresh = run_pytest(interpreter, root, node_ids=node_ids, sources=sources, timeout=TIMEOUT)
-            verdict = None if warm is None else said(patch, targets, warm, Tier.WARM)
-            found.append(Compared(patch, verdict, said(patch, targets, fresh, Tier.FRESH), problem))
-    return found
+def compared(project: str, subject: Subject, each: int) -> Iterator[Compared]:
+    """Judge `each` candidates (as many as there are, at most) of a subject, of all families."""
+    chosen = spread(patches(subject), each)
+    if not chosen:
+        yield Compared(project, subject.name)
+        return
+    with _server(WarmServer, subject) as warm, _server(PreloadedServer, subject) as preloaded:
+        for patch in chosen:
+            sources = {**subject.sources, patch.file: patch.after}
+            verdicts = [said(patch, subject, server.run(sources, TIMEOUT)) for server in (warm, preloaded)]
+            fresh = run_pytest(
+                subject.interpreter,
+                subject.root,
+                node_ids=[subject.node_id],
+                pytest_args=subject.pytest_args,
+                sources=sources,
+                timeout=TIMEOUT,
+                env=subject.env,
+            )
+            yield Compared(
+                project,
+                subject.name,
+                patch.candidate.guard,
+                str(patch.candidate.family),
+                said(patch, subject, fresh) or "",
+                verdicts[0],
+                warm.problem,
+                verdicts[1],
+                preloaded.problem,
+            )
 
 
-def said(patch: Patch, targets: list[Failure], run: PytestRun, tier: Tier) -> str:
+def _server(kind: type[ForkServer], subject: Subject) -> ForkServer:
+    return kind(
+        subject.interpreter,
+        subject.root,
+        node_ids=[subject.node_id],
+        pytest_args=subject.pytest_args,
+        sources=subject.sources,
+        env=subject.env,
+        start_timeout=10 * TIMEOUT,
+    )
+
+
+def said(patch: Patch, subject: Subject, run: PytestRun | None) -> str | None:
     """The verdict, and how the test fails now."""
-    trial = judge(patch, targets, run, tier)
+    if run is None:
+        return None
+    trial = judge(patch, subject.targets, run, Tier.FRESH)
     new = trial.next_failure
-    return trial.verdict.value if new is None else f"{trial.verdict.value}: {new.exception.type} at {new.deepest}"
+    place = new.deepest.place if new is not None and new.deepest is not None else None
+    return trial.verdict.value if new is None else f"{trial.verdict.value}: {new.exception.type} at {place}"
+
+
+# ---------------------------------------------------------------- what is judged
+
+
+def judged_shapes(known: set[str], python: str, each: int) -> Iterator[Compared]:
+    """All shapes whose names are not `known`."""
+    interpreter = Interpreter.find(python)
+    for shape in shapes():
+        if shape.name in known:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            subject = shape_subject(copied(shape, Path(folder, shape.name, "project")), interpreter)
+            if subject is None:
+                yield Compared(_SHAPES, shape.name)
+            else:
+                yield from compared(_SHAPES, subject, each)
+
+
+def judged_project(ready: Prepared, known: set[str], each: int, crashes: int) -> Iterator[Compared]:
+    """Candidates for guards of a project that were taken away, for so many that crash one of its tests."""
+    name = ready.project.name
+    for removal in _shuffled(ready):
+        if crashes <= 0:
+            return
+        if removal.id in known:
+            continue
+        subject = _crashing(ready, removal)
+        found = [Compared(name, removal.id)] if subject is None else list(compared(name, subject, each))
+        crashes -= any(entry.guard for entry in found)
+        yield from found
+
+
+def _shuffled(ready: Prepared) -> list[Removal]:
+    """The removals that some tests can see, in an order that is the same each time."""
+    found = [each for file in ready.source_files() for each in removals(file, (ready.tree / file).read_bytes())]
+    seen = [removal for removal in found if ready.tests_of.get(f"{removal.file}:{removal.telling}")]
+    random.Random(ready.project.name).shuffle(seen)
+    return seen
+
+
+def _crashing(ready: Prepared, removal: Removal) -> Subject | None:
+    """The first test that crashes without the guard, if one of a few does."""
+    tests = tuple(ready.tests_of[f"{removal.file}:{removal.telling}"])[:_MOST_TESTS]
+    sources = {removal.file: removal.after}
+    run = ready.run(sources, node_ids=tests)
+    own = ready.pytest_args[: len(ready.pytest_args) - len(ready.project.tests)]
+    interpreter = Interpreter.find(ready.python)
+    whole = Subject(removal.id, ready.tree, interpreter, "", (), sources, own, ready.environment(ready.tree))
+    subject = failing(whole, run)
+    if subject is None or subject.targets[0].crash.exception.short_type not in GUARDABLE:
+        return None
+    return subject
+
+
+# ---------------------------------------------------------------- the command
 
 
 def main(arguments: list[str]) -> int:
     """Measure; return 1 when there is a disagreement."""
-    parser = argparse.ArgumentParser(prog="tier-agreement", description=__doc__)
-    parser.add_argument("--each", type=int, default=100, help="so many candidates a shape")
-    parser.add_argument("--python", default=sys.executable)
-    options = parser.parse_args(arguments)
-    interpreter = Interpreter.find(options.python)
-    everything: list[Compared] = []
-    for shape in shapes():
-        with tempfile.TemporaryDirectory() as folder:
-            found = compared(interpreter, copied(shape, Path(folder) / "project"), options.each)
-        everything += found
-        told = sum(each.warm is not None for each in found)
-        reasons = Counter(each.problem for each in found if each.warm is None)
-        print(f"{shape.name:32} {len(found):4} candidates, {told:4} judged warm", dict(reasons) or "", flush=True)
+    options = _options(arguments)
+    results: Path = options.work / "agreement.jsonl"
+    options.work.mkdir(parents=True, exist_ok=True)
+    everything = _read(results)
+    with results.open("a", encoding="utf-8") as stream:
+        for found in _all(options, everything):
+            everything.append(found)
+            stream.write(json.dumps(asdict(found)) + "\n")
+            stream.flush()
     wrong = [each for each in everything if not each.agrees]
-    told = sum(each.warm is not None for each in everything)
-    print(f"{len(everything)} candidates, {told} judged warm, {len(wrong)} disagreements")
+    print(table(everything))
     for each in wrong:
-        print(f"  {each.patch.candidate.guard} in {each.patch.file}: warm {each.warm}, fresh {each.fresh}")
+        print(f"  {each.project} {each.subject} {each.guard}: {each.warm} / {each.preloaded} / fresh {each.fresh}")
+    if options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        rows = [asdict(each) for each in everything if each.guard]
+        (options.folder / "tier-agreement.json").write_text(json.dumps(rows, indent=1) + "\n")
     return bool(wrong)
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tier-agreement", description=__doc__)
+    default = Path(tempfile.gettempdir(), "tier-agreement")
+    parser.add_argument("--each", type=int, default=12, help="so many candidates a crash")
+    parser.add_argument("--crashes", type=int, default=4, help="so many crashes a project")
+    parser.add_argument("--projects", nargs="*", default=PROJECT_NAMES, help="the real projects")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter for the shapes")
+    parser.add_argument("--work", type=Path, default=default, help="folder for downloads, environments and results")
+    parser.add_argument("--folder", type=Path, help="where to write tier-agreement.json")
+    parser.add_argument("--table", action="store_true", help="only print the table of what was judged before")
+    return parser.parse_args(arguments)
+
+
+def _read(results: Path) -> list[Compared]:
+    lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
+    return [Compared(**json.loads(line)) for line in lines]
+
+
+def _all(options: argparse.Namespace, known: Sequence[Compared]) -> Iterator[Compared]:
+    if options.table:
+        return
+    for project in (each for each in PROJECTS if each.name in options.projects):
+        own = [entry for entry in known if entry.project == project.name]
+        crashes = options.crashes - len({entry.subject for entry in own if entry.guard})
+        try:
+            ready = prepare(project, options.work, slowest=600)
+        except NotPreparedError as error:
+            print(f"{project.name}: not measured: {error}", flush=True)
+            continue
+        yield from judged_project(ready, {entry.subject for entry in own}, options.each, crashes)
+    shared = {entry.subject for entry in known if entry.project == _SHAPES}
+    yield from judged_shapes(shared, options.python, options.each)
+
+
+def table(everything: Sequence[Compared]) -> str:
+    """A line a project: crashes, families, candidates, and how many of them each tier judged and judged otherwise."""
+    lines = [f"{'':20} crashes families candidates  warm preloaded  neither  disagree"]
+    for project in (*dict.fromkeys(entry.project for entry in everything), "all"):
+        rows = [entry for entry in everything if entry.guard and project in (entry.project, "all")]
+        crashes = len({(entry.project, entry.subject) for entry in rows})
+        families = len({entry.family for entry in rows})
+        told = [sum(each is not None for each in column) for column in zip(*_verdicts(rows), strict=True)] or [0, 0]
+        neither = sum(entry.warm is None and entry.preloaded is None for entry in rows)
+        wrong = sum(not entry.agrees for entry in rows)
+        counts = f"{crashes:7} {families:8} {len(rows):10} {told[0]:5} {told[1]:9} {neither:8} {wrong:9}"
+        lines.append(f"{project:20} {counts}")
+    for tier in ("warm", "preloaded"):
+        reasons = Counter(getattr(entry, f"{tier}_problem") for entry in everything if getattr(entry, tier) is None)
+        lines += [f"{tier} says nothing, {count}: {reason}" for reason, count in reasons.most_common() if reason]
+    return "\n".join(lines)
+
+
+def _verdicts(rows: Sequence[Compared]) -> list[tuple[str | None, str | None]]:
+    return [(entry.warm, entry.preloaded) for entry in rows]

@@ -9,15 +9,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.subjects import copied, shapes
+from benchmarks.subjects import copied, shape_subject, shapes
 from benchmarks.tier_agreement import compared
 from selfdebug.pytest_process import Interpreter
 
 
 @pytest.mark.parametrize("shape", shapes(), ids=lambda shape: str(shape.name))
 def test_candidates_of_several_families_are_judged_alike(shape: Path, tmp_path: Path) -> None:
-    root = copied(shape, tmp_path / "project")
-    found = compared(Interpreter.find(sys.executable), root, each=2)
+    subject = shape_subject(copied(shape, tmp_path / shape.name / "project"), Interpreter.find(sys.executable))
+    assert subject is not None
+    found = list(compared("shapes", subject, each=2))
     assert found
     assert not [each for each in found if not each.agrees]
     assert any(each.warm for each in found)
+    assert all(each.preloaded for each in found)
