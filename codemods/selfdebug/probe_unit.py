@@ -16,16 +16,12 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
-from codemods.selfdebug.source import Source
-from codemods.selfdebug.spans import Span, from_code_range, span_from_bytes
+from codemods.selfdebug.depth import refuse_deep
+from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range
+from codemods.selfdebug.spans import Span, from_code_range
 
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _BEHIND_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?")
 _ENCLOSING_LINE = "if 1:\n"
-# libcst's native parser recurses on the C stack, which cannot be caught: what is nested deeper is refused beforehand.
-_MAX_DEPTH = 180
-
-_Clause = ast.stmt | ast.ExceptHandler | ast.match_case
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class ProbeUnit:
     @cached_property
     def margin(self) -> str:
         """The indentation of the first line, without what stands before a form feed (Python ignores it, too)."""
-        return _indentation(self.lines[0]).rpartition("\f")[2]
+        return self.source.indentation_of(self.first_line).rpartition("\f")[2]
 
     @property
     def enclosing(self) -> str:
@@ -63,8 +59,9 @@ class ProbeUnit:
     @cached_property
     def span(self) -> Span:
         """From the first character of the first statement (or of its decorators) to the end of the last."""
-        end = _span(self.source, self.statements[-1])
-        return Span(self.first_line, len(_indentation(self.lines[0])), end.end_line, end.end_column)
+        end = self.source.extent(self.statements[-1])
+        column = len(self.source.indentation_of(self.first_line))
+        return Span(self.first_line, column, end.end_line, end.end_column)
 
     def replaced_by(self, text: str) -> Edit:
         """The edit that puts `text` in the place of the unit's lines."""
@@ -92,12 +89,11 @@ class ProbeUnit:
         shown = list(self.lines)
         for block in _indented_blocks(self.source, self.statements):
             first, last = line_range(block[0])[0] - self.first_line, line_range(block[-1])[1] - self.first_line
-            indentation = _indentation(shown[first])
+            indentation = self.source.indentation_of(self.first_line + first)
             shown[first : last + 1] = [f"{indentation}pass\n", *["\n"] * (last - first)]
         text = self.enclosing + "".join(line.rstrip("\r\n") + "\n" for line in shown)
-        depth = max(_depth(self.source, statement) for statement in self.statements)
-        if depth > _MAX_DEPTH:
-            raise RefusedError("the statement is too deeply nested to be taken apart safely")
+        hidden = {id(each) for block in _indented_blocks(self.source, self.statements) for each in block}
+        refuse_deep(self.statements, text, hidden)
         try:
             module = cst.parse_module(text)
             is_exact = module.code == text
@@ -122,17 +118,9 @@ def unit_at(source: Source, line: int) -> ProbeUnit:
     return found
 
 
-def line_range(node: _Clause) -> tuple[int, int]:
-    """The first line of a statement or clause, decorators included, and its last line."""
-    if isinstance(node, ast.match_case):
-        return node.pattern.lineno, line_range(node.body[-1])[1]
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)]), node.end_lineno or node.lineno
-
-
-def _child_at(owner: ast.AST, line: int) -> tuple[Sequence[_Clause], int]:
-    for block in _BLOCKS:
-        siblings: list[_Clause] = getattr(owner, block, [])
+def _child_at(owner: ast.AST, line: int) -> tuple[Sequence[Clause], int]:
+    for block in BLOCKS:
+        siblings: list[Clause] = getattr(owner, block, [])
         for index, child in enumerate(siblings):
             first, last = line_range(child)
             if first <= line <= last:
@@ -140,7 +128,7 @@ def _child_at(owner: ast.AST, line: int) -> tuple[Sequence[_Clause], int]:
     return (), 0
 
 
-def _unit(source: Source, siblings: Sequence[_Clause], index: int) -> ProbeUnit | None:
+def _unit(source: Source, siblings: Sequence[Clause], index: int) -> ProbeUnit | None:
     """The run of siblings that share lines with the one at `index`, if it starts and ends with its lines."""
     statements = [node for node in siblings if isinstance(node, ast.stmt)]
     if not statements:
@@ -155,48 +143,27 @@ def _unit(source: Source, siblings: Sequence[_Clause], index: int) -> ProbeUnit 
 
 
 def _starts_line(source: Source, node: ast.stmt) -> bool:
-    span, first = _span(source, node), line_range(node)[0]
+    span, first = source.extent(node), line_range(node)[0]
     line = source.lines[first - 1]
-    if first < span.start_line:  # decorators
+    if first < node.lineno:  # decorators
         return line.lstrip(" \t\f").startswith("@")
     is_elif = isinstance(node, ast.If) and line.startswith("elif", span.start_column)
     is_continued = first > 1 and source.lines[first - 2].rstrip("\r\n").endswith("\\")
-    return span.start_column == len(_indentation(line)) and not is_elif and not is_continued
+    return span.start_column == len(source.indentation_of(first)) and not is_elif and not is_continued
 
 
 def _ends_line(source: Source, node: ast.stmt) -> bool:
-    span = _span(source, node)
+    span = source.extent(node)
     return _BEHIND_STATEMENT.fullmatch(source.lines[span.end_line - 1], span.end_column) is not None
 
 
 def _indented_blocks(source: Source, owners: Sequence[ast.AST]) -> Iterator[Sequence[ast.stmt]]:
     """The outermost blocks below `owners` that stand on lines of their own."""
     for owner in owners:
-        for block in _BLOCKS:
-            children: list[_Clause] = getattr(owner, block, [])
+        for block in BLOCKS:
+            children: list[Clause] = getattr(owner, block, [])
             statements = [child for child in children if isinstance(child, ast.stmt)]
             if statements and _starts_line(source, statements[0]):
                 yield statements
             else:
                 yield from _indented_blocks(source, children)
-
-
-def _span(source: Source, node: ast.stmt) -> Span:
-    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
-    return span_from_bytes(source.lines, node.lineno, node.col_offset, end_line, end_column)
-
-
-def _indentation(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t\f"))]
-
-
-def _depth(source: Source, root: ast.AST) -> int:
-    """How deeply libcst will nest the parts of a statement that it is shown, counted without recursion."""
-    hidden = {id(statement) for block in _indented_blocks(source, [root]) for statement in block}
-    deepest, todo = 0, [(root, 0)]
-    while todo:
-        node, depth = todo.pop()
-        depth += len(node.values) if isinstance(node, ast.BoolOp) else 1  # `a or b or c` is nested there
-        deepest = max(deepest, depth)
-        todo.extend((child, depth) for child in ast.iter_child_nodes(node) if id(child) not in hidden)
-    return deepest

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from codemods.selfdebug.base import RefusedError, Target, TargetNotFoundError
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
 from codemods.selfdebug.failed_places import FailedPlace
-from codemods.selfdebug.probe_unit import line_range
-from codemods.selfdebug.source import Source
+from codemods.selfdebug.source import Source, line_range
 
 _Fits = Callable[[Dereference, re.Match[str]], bool]
 

@@ -9,8 +9,7 @@ from importlib.resources import files
 
 from codemods.selfdebug.base import Edit, RefusedError
 from codemods.selfdebug.probe import CATCHER, probe, remove
-from codemods.selfdebug.probe_unit import line_range
-from codemods.selfdebug.source import Source
+from codemods.selfdebug.source import Source, line_range
 from codemods.selfdebug.spans import Span
 
 _MARK = "  # recorders of selfdebug.Probe; selfdebug.RemoveProbes takes this line out"

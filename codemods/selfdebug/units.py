@@ -17,14 +17,13 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.depth import refuse_deep
 from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range
 from codemods.selfdebug.spans import Span, from_code_range
 
 if TYPE_CHECKING:
     from codemods.selfdebug.source import Source
 
-# libcst's parser recurses on the machine's stack and cannot be stopped once it overflows (measured: 3,000 levels).
-MAX_DEPTH = 150
 MAX_LENGTH = 300_000
 
 
@@ -47,8 +46,9 @@ class Unit:
     def __post_init__(self) -> None:
         if self.end - self.start > MAX_LENGTH:
             raise RefusedError("the statement is too long to be rewritten")
-        _refuse_deep(self.levels[-1].siblings[self.levels[-1].index :][: self.count])
-        text = self.prefix + self.source.text[self.start : self.end] + self.suffix
+        code = self.source.text[self.start : self.end]
+        refuse_deep(self.levels[-1].siblings[self.levels[-1].index :][: self.count], code)
+        text = self.prefix + code + self.suffix
         module = cst.parse_module(text)
         if module.code != text:
             raise RefusedError("libcst would not reproduce this statement exactly")
@@ -180,15 +180,6 @@ def _body_start(source: Source, node: ast.AST) -> tuple[int, str]:
     indent = source.indentation_of(line)
     is_own_line = isinstance(node, ast.Match) or len(indent) == column or not column
     return (source.starts[line - 1], indent) if is_own_line else (source.offset(line, column), "")
-
-
-def _refuse_deep(nodes: Sequence[ast.AST]) -> None:
-    level: list[ast.AST] = list(nodes)
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
-            return
-    raise RefusedError("the statement is nested too deeply to be rewritten")
 
 
 class _ExplicitIndent(cst.CSTTransformer):

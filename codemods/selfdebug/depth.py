@@ -1,0 +1,63 @@
+"""How deeply libcst nests a statement, counted without recursion before libcst sees it.
+
+Its native parser recurses on the machine's stack, which overflows without an exception (measured: at 3,000 levels), and
+it nests where the ast is flat: `a or b or c`, the loops of a comprehension, and strings side by side.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Container, Iterable
+
+from codemods.selfdebug.base import RefusedError
+
+MAX_DEPTH = 150
+_QUOTES = ('"', "'")
+_BETWEEN = frozenset({tokenize.NL, tokenize.COMMENT})
+_OPENING = frozenset(getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name))
+_CLOSING = frozenset(getattr(tokenize, name) for name in ("FSTRING_END", "TSTRING_END") if hasattr(tokenize, name))
+
+
+def refuse_deep(nodes: Iterable[ast.AST], text: str, hidden: Container[int] = ()) -> None:
+    """Raise RefusedError where libcst would nest the `nodes`, whose source is `text`, too deeply to be safe.
+
+    What has its `id` in `hidden` is not shown to libcst.
+    """
+    todo = [(node, 1) for node in nodes]
+    while todo:
+        node, depth = todo.pop()
+        depth += _more_levels(node)
+        if depth > MAX_DEPTH:
+            raise RefusedError("the statement is too deeply nested")
+        todo.extend((child, depth + 1) for child in ast.iter_child_nodes(node) if id(child) not in hidden)
+    if sum(map(text.count, _QUOTES)) > MAX_DEPTH and _longest_concatenation(text) > MAX_DEPTH:
+        raise RefusedError("the statement has too many strings side by side (they count as nested)")
+
+
+def _more_levels(node: ast.AST) -> int:
+    """The levels that libcst makes of a node which is one level in the ast."""
+    if isinstance(node, ast.BoolOp):
+        return len(node.values) - 1
+    generators = getattr(node, "generators", ())
+    return len(generators)
+
+
+def _longest_concatenation(text: str) -> int:
+    """How many string literals stand side by side at most; more than any limit where that cannot be told."""
+    longest, runs = 0, [0]
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.STRING or token.type in _OPENING:
+                runs[-1] += 1
+                longest = max(longest, runs[-1])
+            if token.type in _OPENING:
+                runs.append(0)
+            elif token.type in _CLOSING:
+                runs.pop()
+            elif token.type != tokenize.STRING and token.type not in _BETWEEN:
+                runs[-1] = 0
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return MAX_DEPTH + 1
+    return longest
