@@ -111,6 +111,11 @@ class ForkServer(ABC):
             self._starter.start()
         return self
 
+    def is_usable(self) -> bool:
+        """Wait until it is known whether anything can be told here."""
+        self._wait_for_start()
+        return self.refusal is None
+
     def close(self) -> None:
         """End the process and all that it has started, and remove its folder."""
         self.refusal = self.refusal or "the server was closed"
@@ -280,6 +285,8 @@ class ForkServer(ABC):
             outcomes=tuple(recorded.outcomes.items()),
             failures=tuple(recorded.failures),
             hits=tuple(recorded.hits),
+            catches=tuple(recorded.catches),
+            durations=tuple(recorded.durations.items()),
             served=tuple(sorted(recorded.served - recorded.loaded_before)),
             ended=True,
             collected=recorded.collected,

@@ -11,14 +11,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
-from selfdebug.model import Diagnosis, Failure, Outcome, Progress, PytestRun
+from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.donors import mine_of
+from selfdebug.repair.reach import Reach
 from selfdebug.repair.screening import Screening
 from selfdebug.stages.propose import Mine
 from selfdebug.trace.recorder import Recorder, StepWriter
@@ -47,6 +49,8 @@ class Bench:
     failed_places: list[dict[str, object]] = field(default_factory=list)
     is_settled: bool = False
     open_steps: list[StepWriter] = field(default_factory=list)
+    inner_seconds: list[float] = field(default_factory=list)
+    reach: Reach = field(default_factory=Reach)
     screening: Screening = field(init=False)
     mine: Mine = field(init=False)
 
@@ -62,20 +66,44 @@ class Bench:
         trace: bool = False,
     ) -> PytestRun:
         """Run the tests as the files stand now, with `sources` served from memory instead of the files of that name."""
-        served = {**(self.edited if self.settings.dry_run else {}), **(sources or {})}
+        return self._run(tuple(node_ids), sources or {}, record_probes=record_probes, trace=trace)
+
+    def run_suite(self, calls: bool = False) -> PytestRun:
+        """Run all tests as the files stand now; the first that passed before and fails now ends the run.
+
+        With `calls`, it is seen which functions each test runs, and no failure ends the run.
+        """
+        passed = () if calls else tuple(node for node, outcome in self.known.items() if outcome is Outcome.PASSED)
+        done = self._run((), {}, calls=calls, passing=passed)
+        if done.calls is not None:
+            self.reach.calls, self.reach.files = done.calls, dict(self.edited)
+        return done
+
+    @property
+    def sees_calls_cheaply(self) -> bool:
+        """Whether it costs next to nothing to see which functions a test runs: by `sys.monitoring`."""
+        return tuple(map(int, self.interpreter.version.split(".")[:2])) >= (3, 12)
+
+    def tests_reaching(self, patch: Patch) -> tuple[str, ...]:
+        """The tests that passed before and are likely to notice `patch`, for running them ahead of the suite."""
+        original = self.originals.get(patch.file, patch.before)
+        tests = self.reach.tests_of(patch, original)
+        return tuple(node for node in tests if self.known.get(node) is Outcome.PASSED)
+
+    def _run(self, node_ids: tuple[str, ...], sources: Mapping[str, bytes], **options: Any) -> PytestRun:
         done = run_pytest(
             self.interpreter,
             self.settings.root,
-            node_ids=tuple(node_ids),
+            node_ids=node_ids,
             pytest_args=self.settings.pytest_args,
             timeout=self.settings.timeout,
-            sources=served,
-            record_probes=record_probes,
+            sources={**(self.edited if self.settings.dry_run else {}), **sources},
             run_id=f"pytest-{len(self.runs) + 1}",
             progress=self._tick,
-            trace=trace,
+            **options,
         )
         self._record(done, "the plugin reports, and nothing is written into the project")
+        self.reach.durations.update(done.durations)
         return done
 
     def prepare_screening(self, group: Sequence[Failure], node_ids: Sequence[str]) -> None:
@@ -89,6 +117,21 @@ class Bench:
         done = self.screening.run(group, node_ids, self.changed, sources, f"pytest-{len(self.runs) + 1}")
         if done is not None:
             self._record(done, "a process that has collected the tests once runs them again and again")
+        return done
+
+    def look(self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]) -> PytestRun:
+        """Run tests of a group with the probes that `sources` hold, in a fork where that can be told."""
+        done = self.screening.look(group, node_ids, self.changed, sources, f"pytest-{len(self.runs) + 1}")
+        if done is None:
+            return self.run(node_ids, sources, record_probes=True)
+        self._record(done, "a process that has collected the tests runs them with probes")
+        return done
+
+    def screen_some(self, tests: Sequence[str], sources: Mapping[str, bytes], probes: bool = False) -> PytestRun | None:
+        """As `screen`, but with other tests of the same files, and with recorders where `sources` hold `probes`."""
+        done = self.screening.run_some(tests, sources, f"pytest-{len(self.runs) + 1}", probes)
+        if done is not None:
+            self._record(done, "a process that has collected the tests once runs some of them with a changed patch")
         return done
 
     def _record(self, done: PytestRun, why_options_added: str) -> None:
@@ -166,10 +209,17 @@ class Bench:
         """One step of the run: shown as progress, timed, and recorded with the runs of pytest inside it."""
         self.say(stage, message)
         began = time.monotonic()
+        self.inner_seconds.append(0.0)
         with self.recorder.step(stage, message, because=because) as writer:
             self.open_steps.append(writer)
             try:
                 yield writer
             finally:
                 self.open_steps.pop()
-                self.timings[stage] = self.timings.get(stage, 0.0) + time.monotonic() - began
+                self._account(stage, time.monotonic() - began)
+
+    def _account(self, stage: str, seconds: float) -> None:
+        """Add what a step has taken to its stage, without the steps inside it: those count for themselves."""
+        self.timings[stage] = self.timings.get(stage, 0.0) + seconds - self.inner_seconds.pop()
+        if self.inner_seconds:
+            self.inner_seconds[-1] += seconds

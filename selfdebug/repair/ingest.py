@@ -68,7 +68,7 @@ def _may_be_named(failures: tuple[Failure, ...]) -> bool:
 def _first_run(bench: Bench, node_ids: tuple[str, ...]) -> PytestRun:
     """The tests as they are. A conftest that cannot be imported is a failure like another; the run then tells it."""
     try:
-        return bench.run(node_ids)
+        return bench.run(node_ids) if node_ids else bench.run_suite(calls=bench.sees_calls_cheaply)
     except PytestStartError as error:
         if any(failure.deepest for failure in error.run.failures):
             return error.run

@@ -12,27 +12,31 @@ from selfdebug.stages.origin import origin
 from selfdebug.trace import mapping as record
 
 MAX_SECONDS = 120.0
-"""A test whose probed run took longer is not run once more under a trace."""
+"""A test that took longer is not run once more under a trace."""
 
 
-def traced_origin(bench: Bench, location: FaultLocation, node_id: str | None, probed: PytestRun) -> tuple[Link, ...]:
+def traced_run(bench: Bench, node_id: str | None) -> PytestRun | str:
+    """The failing test once more, traced; or why there is no such run."""
+    if node_id is None:
+        return "no test can be run for it"
+    seconds = bench.reach.durations.get(node_id, 0.0)
+    if seconds > MAX_SECONDS:
+        return f"the test took {seconds:.0f} s"
+    try:
+        return bench.run((node_id,), trace=True)
+    except SelfdebugError as error:
+        return str(error).rstrip(".")
+
+
+def traced_origin(
+    bench: Bench, location: FaultLocation, node_id: str | None, traced: PytestRun | str
+) -> tuple[Link, ...]:
     """The chain of the value at fault; empty, with the reason in the trace of the run, where there is none."""
     with bench.step("origin", "following the value back") as step:
-        if node_id is None or probed.seconds > MAX_SECONDS:
-            reason = f"the probed run took {probed.seconds:.0f} s" if node_id else "no test can be run for it"
-            step.describe(f"Where the value came from was not traced: {reason}.")
+        if isinstance(traced, str) or node_id is None:
+            step.describe(f"Where the value came from was not traced: {traced}.")
             return ()
-        seen: list[PytestRun] = []
-
-        def run() -> PytestRun:
-            seen.append(bench.run((node_id,), trace=True))
-            return seen[-1]
-
-        try:
-            chain = origin(location, node_id, bench.source, run)
-        except SelfdebugError as error:
-            step.describe(f"Where the value came from was not traced: {error}")
-            return ()
-        trace = seen[-1].trace_of(node_id) if seen else None
+        chain = origin(location, node_id, bench.source, lambda: traced)
+        trace = traced.trace_of(node_id)
         record.origin(step, chain, (trace.gap,) if trace is not None and trace.gap else ())
     return chain

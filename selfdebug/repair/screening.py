@@ -61,6 +61,19 @@ class Screening:
         self._start_next(edited)
         return None
 
+    def look(
+        self,
+        group: Sequence[Failure],
+        node_ids: Sequence[str],
+        edited: Mapping[str, bytes],
+        sources: Mapping[str, bytes],
+        run_id: str,
+    ) -> PytestRun | None:
+        """Run some of the tests of a group with the probes that `sources` hold; None where this cannot be told here."""
+        tests = self._situation[0] if self._situation is not None else ()
+        self.prepare(group, tests if set(node_ids) <= set(tests) else node_ids, edited)
+        return self.run_some(node_ids, sources, run_id, probes=True) if self._is_sound(WarmServer, group) else None
+
     def run_some(
         self, tests: Sequence[str], sources: Mapping[str, bytes], run_id: str, probes: bool = False
     ) -> PytestRun | None:
@@ -83,14 +96,19 @@ class Screening:
     def _run(
         self, kind: type[ForkServer], group: Sequence[Failure], sources: Mapping[str, bytes], run_id: str
     ) -> PytestRun | None:
-        server = self._servers[kind]
-        run = server.run(sources, self.settings.timeout, run_id)
-        if server.control is not None and kind not in self._checked:
+        return self._servers[kind].run(sources, self.settings.timeout, run_id) if self._is_sound(kind, group) else None
+
+    def _is_sound(self, kind: type[ForkServer], group: Sequence[Failure]) -> bool:
+        """Whether a server is of use: it is ready, and there the unchanged tests fail as they do elsewhere."""
+        server = self._servers.get(kind)
+        if server is None or not server.is_usable():
+            return False
+        if kind not in self._checked:
             self._checked.add(kind)
-            if not all(_is_there(failure, server.control) for failure in group):
+            if server.control is None or not all(_is_there(failure, server.control) for failure in group):
                 self._servers.pop(kind).close()
-                return None
-        return run
+                return False
+        return True
 
     def _start_next(self, edited: Mapping[str, bytes]) -> None:
         if not self._untried or self._situation is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from selfdebug.model import Outcome, Patch, PytestRun, Tier, Trial, Verdict
@@ -10,23 +11,85 @@ from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
 from selfdebug.stages.validate import judge, regressions
 from selfdebug.trace import mapping as record
 
+_SHORT = 0.5
+"""Tests are run ahead of the suite in a process of their own where that takes at most this share of its time."""
+_DOUBTS = 3
+"""So many tests that fail with a patch are run without it, too, to see whether they fail for it."""
+_WORTHWHILE = 2.0
+"""Seconds of tests from which on it is worth one more run of the suite to know what each test runs."""
 
-def judged(bench: Bench, patch: Patch, group: Group, which: str) -> Trial:
-    """Try a patch; one that makes the failing tests pass is written in place, and stays if the suite accepts it."""
+
+def screened(bench: Bench, patch: Patch, group: Group, which: str) -> Trial:
+    """What the failing tests say of a patch; nothing of it stays on disk."""
     candidate = patch.candidate
     with bench.step("try", f"{which}: {candidate.guard} at {candidate.file}:{candidate.expression.start_line}") as step:
         trial = _tried(bench, patch, group)
         if trial.verdict is Verdict.PLAUSIBLE:
-            trial = _verified(bench, trial, group)
+            trial = _ahead_of_suite(bench, trial, group)
         record.trial(step, trial)
     return trial
 
 
+def judged(bench: Bench, patch: Patch, group: Group, which: str) -> Trial:
+    """What the tests say of a patch; one that the whole suite accepts is in place afterwards."""
+    trial = screened(bench, patch, group, which)
+    return verified(bench, trial, group) if trial.verdict is Verdict.PLAUSIBLE else trial
+
+
+def verified(bench: Bench, trial: Trial, group: Group) -> Trial:
+    """What the whole suite says of a plausible patch, which is in place afterwards if there is nothing against it."""
+    verdict = _verified(bench, trial, group)
+    if verdict.verdict is not Verdict.PLAUSIBLE:
+        with bench.step("try", f"{trial.candidate.guard} once more: the whole suite is against it") as step:
+            record.trial(step, verdict)
+    return verdict
+
+
+def _ahead_of_suite(bench: Bench, trial: Trial, group: Group) -> Trial:
+    """What the tests say of a plausible patch that run the code which it changes, as far as they are cheap."""
+    assert trial.patch is not None  # a plausible trial has its patch
+    tests = [node for node in bench.tests_reaching(trial.patch) if node not in node_ids(group)]
+    broken = _broken(bench, trial.patch, tests)
+    if broken is None:
+        return trial
+    bench.reach.turned_down_by(broken)
+    return replace(trial, verdict=Verdict.REGRESSED, detail=_regressed(broken))
+
+
+def _broken(bench: Bench, patch: Patch, tests: Sequence[str]) -> str | None:
+    """The first of these tests that fails with the patch and passes without it when run in the same way, if any."""
+    sources = {patch.file: patch.after}
+    forked = bench.screen_some(tests, sources) if tests else None
+    if forked is not None:
+        broken = _failing_for_it(forked, lambda node: bench.screen_some((node,), {}))
+        if broken is not None:
+            return broken
+        met = dict(forked.outcomes)
+        tests = [node for node in tests if node not in met]
+    suite_seconds = bench.reach.suite_seconds
+    if not tests or suite_seconds < _WORTHWHILE or bench.reach.seconds_of(tests) > _SHORT * suite_seconds:
+        return None
+    fresh = bench.run(tests, sources)
+    return _failing_for_it(fresh, lambda node: bench.run((node,))) if patch.file in fresh.served else None
+
+
+def _failing_for_it(run: PytestRun, unpatched: Callable[[str], PytestRun | None]) -> str | None:
+    for node in run.failed[:_DOUBTS]:
+        control = unpatched(node)
+        if control is not None and node in control.passed:
+            return node
+    return None
+
+
+def _regressed(node: str) -> str:
+    return f"{node} passed before and fails with this patch"
+
+
 def _tried(bench: Bench, patch: Patch, group: Group) -> Trial:
     screened = group[:MAX_SCREENED]
-    warm = bench.screen(screened, node_ids(group), {patch.file: patch.after})
-    if warm is not None:
-        trial = judge(patch, screened, warm, Tier.WARM)
+    forked = bench.screen(screened, node_ids(group), {patch.file: patch.after})
+    if forked is not None:
+        trial = judge(patch, screened, forked, forked.tier)
         if trial.verdict in (Verdict.PLAUSIBLE, Verdict.INEFFECTIVE):
             return trial
     run = bench.run(node_ids(group), {patch.file: patch.after})
@@ -50,7 +113,7 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
     kept = False
     try:
         with bench.step("verify", "a candidate passes; running the whole suite") as step:
-            suite = bench.run()
+            suite = _whole_suite(bench)
             problem = _problem(bench, suite, group) or _unconfirmed(bench, trial, suite, group)
             record.verified(step, suite, [problem] if problem else [])
             record.confirmed(step, trial, suite, node_ids(group))
@@ -59,14 +122,36 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
         if not kept:
             bench.write(trial.patch.file, before)
     if problem is not None:
+        _learn(bench, suite)
         return replace(trial, verdict=Verdict.REGRESSED, detail=problem, run_id=suite.id)
     bench.known.update(suite.outcomes)
     return replace(trial, detail=f"{trial.detail}; the whole suite shows no regression", run_id=suite.id)
 
 
+def _whole_suite(bench: Bench) -> PytestRun:
+    """All tests, from disk; where one that passed before fails and passes alone, it is flaky, and all are run again."""
+    suite = bench.run_suite()
+    if suite.halted_by is not None and suite.halted_by in bench.run((suite.halted_by,)).passed:
+        return bench.run_suite()
+    return suite
+
+
+def _learn(bench: Bench, suite: PytestRun) -> None:
+    """After a patch that the suite turned down: let the next ones meet the right tests first."""
+    if suite.halted_by is not None:
+        bench.reach.turned_down_by(suite.halted_by)
+    if bench.reach.calls is None and bench.reach.suite_seconds > _WORTHWHILE:
+        with bench.step("verify", "looking at which tests run which functions") as step:
+            run = bench.run_suite(calls=True)
+            gap = f", which cannot be told here: {run.calls.gap}" if run.calls is not None and run.calls.gap else ""
+            step.describe(f"The suite without a patch was run to see which tests run which functions{gap}.")
+        bench.known.update(run.outcomes)
+
+
 def _unconfirmed(bench: Bench, trial: Trial, suite: PytestRun, group: Group) -> str | None:
     """What the failing tests say from disk, where they passed in a fork only and the suite does not contain them."""
-    if trial.tier is not Tier.WARM or trial.patch is None or set(node_ids(group)) <= suite.passed:
+    is_forked = trial.tier in (Tier.WARM, Tier.PRELOADED)
+    if not is_forked or trial.patch is None or set(node_ids(group)) <= suite.passed:
         return None
     fresh = judge(trial.patch, group[:MAX_SCREENED], bench.run(node_ids(group)), Tier.IN_PLACE)
     return None if fresh.verdict is Verdict.PLAUSIBLE else fresh.detail
@@ -74,12 +159,17 @@ def _unconfirmed(bench: Bench, trial: Trial, suite: PytestRun, group: Group) -> 
 
 def without(bench: Bench, patch: Patch, group: Group) -> PytestRun | None:
     """The failing tests once more without the patch that is kept; None where they do not read it from memory."""
+    forked = bench.screen_some(node_ids(group), {})  # by a process that began before the patch was written
+    if forked is not None and set(node_ids(group)) <= set(forked.failed):
+        return forked
     run = bench.run(node_ids(group), {patch.file: patch.before})
     return run if patch.file in run.served else None
 
 
 def _problem(bench: Bench, suite: PytestRun, group: Group) -> str | None:
     """What speaks against a patch after the whole suite ran with it, or None."""
+    if suite.halted_by is not None:
+        return _regressed(suite.halted_by)
     if not suite.ended:
         return "the whole suite does not end with this patch"
     outcomes = dict(suite.outcomes)
@@ -93,4 +183,4 @@ def _problem(bench: Bench, suite: PytestRun, group: Group) -> str | None:
         before = bench.run(unknown, dict(bench.originals))
         bench.known.update({node: outcome for node, outcome in before.outcomes if node in unknown})
         suspects = regressions(bench.known, suite, targets)
-    return f"{suspects[0]} passed before and fails with this patch" if suspects else None
+    return _regressed(suspects[0]) if suspects else None
