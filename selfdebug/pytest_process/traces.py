@@ -103,7 +103,9 @@ def _step(event: list[Any]) -> TracedStep:
     if kind == "x":
         return TracedStep(sequence, "raise", line, exception=str(rest[0]), reads=_values(rest[1]))
     consumer = rest[1] if kind == "y" else None
-    return TracedStep(sequence, _KINDS[kind], line, value=_value(rest[0]), consumer=consumer)
+    # What an asynchronous generator yields is packed into an object that does not tell.
+    is_packed = rest[0] is not None and rest[0][1] == "async_generator_wrapped_value"
+    return TracedStep(sequence, _KINDS[kind], line, value=None if is_packed else _value(rest[0]), consumer=consumer)
 
 
 def _values(tokens: dict[str, Any]) -> tuple[tuple[str, TracedValue], ...]:

@@ -314,7 +314,7 @@ case(
         who = None
         return twice(who)
     """,
-    "app:9 parameter?",
+    "app:9 parameter",
     "app:8 explicit-none",
 )
 case(
@@ -1215,7 +1215,8 @@ case(
             name.upper()
     """,
     "app:4 assignment",
-    "app:4 outside",
+    "app:2 assignment",
+    "app:2 explicit-none",
 )
 case(
     "augmented",

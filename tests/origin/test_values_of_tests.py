@@ -142,7 +142,7 @@ case(
         with mock.patch("app.find", return_value=None):
             app.main()
     """,
-    "app:5 outside",
+    "test_app:5 mock",
 )
 case(
     "assertion about a None",

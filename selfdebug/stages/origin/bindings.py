@@ -148,6 +148,8 @@ def _assigned(  # noqa: PLR0913, PLR0917 - the parts of an assignment
 ) -> Found:
     path, spot = (*way, *quest.path), binding.spot
     if isinstance(value, ast.Constant) and not path:
+        if not evidence.may_be(quest, value):
+            return evidence.not_written(quest.at(value, spot), value, spot)
         kind = "explicit-none" if value.value is None else "literal"
         sentence = f"{binding.name} is set to {evidence.text(value, spot)} here."
         return Found((_link(evidence, quest, binding, kind, sentence, value),))

@@ -14,6 +14,7 @@ from selfdebug.stages.origin.program import FUNCTIONS, evaluated, last_name
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
 Made = tuple[TracedFrame, TracedStep]
+_MAPPERS = frozenset({"map", "starmap", "imap", "imap_unordered"})
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__call__", "__post_init__"})
 
 
@@ -31,14 +32,21 @@ def follow_call(evidence: Evidence, quest: Quest) -> Found:
     own = [made for made in returned_by(evidence, call, quest.spot) if evidence.agrees(quest, made[1].value)]
     if own:
         return from_step(evidence, quest, own[-1], last_name(call.func))
-    told = known.source(evidence, quest, call)
+    from selfdebug.stages.origin.library import ran_elsewhere, through_library
+    from selfdebug.stages.origin.pytest_values import mocked_call
+
+    told = (
+        mocked_call(evidence, quest, call)
+        or known.source(evidence, quest, call)
+        or through_library(evidence, quest, call)
+    )
     if told is not None:
         return told
     others = [made for made in evidence.history.made_during(quest.spot) if evidence.agrees(quest, made[1].value)]
     if others and not quest.path:
         one = len({frame.number for frame, _ in others}) == 1
         return from_step(evidence, quest, others[-1], others[-1][0].function, observed=one or not quest.value.is_none)
-    return known.outside(evidence, quest, call)
+    return ran_elsewhere(evidence, quest, call) or known.outside(evidence, quest, call)
 
 
 def returned_by(evidence: Evidence, call: ast.Call, spot: Spot) -> list[Made]:
@@ -130,6 +138,8 @@ def _gave(evidence: Evidence, quest: Quest, spot: Spot, value: ast.expr, how: tu
     what = evidence.with_path(evidence.text(value, spot), quest.path)
     sentence = f"{name} {verb} {what}, which was {quest.text}."
     link = evidence.link(quest, kind, sentence, spot=spot, node=value, observed=observed)
+    if isinstance(value, ast.Constant) and not evidence.may_be(quest, value):
+        return evidence.not_written(quest.at(value, spot), value, spot)
     if isinstance(value, ast.Constant):
         said = "None explicitly" if value.value is None else evidence.text(value, spot)
         kind = "explicit-none" if value.value is None else "literal"
@@ -161,30 +171,92 @@ def _through_iterator(evidence: Evidence, quest: Quest, call: ast.Call) -> Found
     rest = quest.path[1:]
     made = evidence.history.made_during(quest.spot)
     fitting = [entry for entry in made if entry[1].kind == "yield" and (rest or is_same(entry[1].value, quest.value))]
-    if fitting:
-        return from_step(evidence, quest.at(call, path=rest), fitting[-1], fitting[-1][0].function)
-    if last_name(call.func) == "map" and not rest:
-        mapped = [entry for entry in made if is_same(entry[1].value, quest.value)]
-        return from_step(evidence, quest.at(call, path=()), mapped[-1], mapped[-1][0].function) if mapped else None
+    packed = [entry for entry in made if entry[1].kind == "yield" and entry[1].value is None]
+    if fitting or packed:
+        chosen = (fitting or packed)[-1]
+        return from_step(evidence, quest.at(call, path=rest), chosen, chosen[0].function, observed=bool(fitting))
+    if last_name(call.func) in _MAPPERS and call.args:
+        return _mapped(evidence, quest, call)
+    filled = _filled(evidence, quest, call)
+    if filled is not None:
+        return filled
     taken = _taken(quest.path, call)
     return Found((), quest.at(taken.expression, path=taken.path)) if taken is not None else None
+
+
+def _filled(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """What `zip_longest` puts where one of its iterables is over."""
+    if last_name(call.func) != "zip_longest" or len(quest.path) != 2 or not isinstance(quest.path[1], Item):
+        return None
+    column, index = quest.path[1].key, getattr(quest.path[0], "index", None)
+    iterable = call.args[column] if isinstance(column, int) and column < len(call.args) else None
+    held = evidence.value(iterable, quest.spot) if iterable is not None else None
+    count = len(iterable.elts) if isinstance(iterable, ast.List | ast.Tuple) else held.size if held else None
+    if iterable is None or count is None or index is None or index < count:
+        return None
+    fill = next((one.value for one in call.keywords if one.arg == "fillvalue"), None)
+    said = evidence.text(fill, quest.spot) if fill is not None else "None"
+    sentence = f"{evidence.text(iterable, quest.spot)} was over, so zip_longest() gave {said}."
+    return evidence.end(quest, "exhausted", sentence)
+
+
+def _mapped(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """What the function returned that `map` called, in this thread or (of an executor) in another."""
+    history, wanted = (
+        evidence.history,
+        last_name(call.args[0]) if not isinstance(call.args[0], ast.Lambda) else "<lambda>",
+    )
+    low = history.extent(quest.spot)[0]
+    ran = sorted(
+        (frame for frame in evidence.frames_called(wanted, quest.spot) if frame.started > low),
+        key=lambda one: one.started,
+    )
+    index = getattr(quest.path[0], "index", None)
+    if isinstance(index, int) and index < len(ran):
+        ran = [ran[index], *ran]
+    inner = quest.at(call, path=quest.path[1:])
+    for frame in ran:
+        end = frame.steps[-1] if frame.steps else None
+        if end is not None and end.kind == "return" and evidence.agrees(inner, end.value):
+            return from_step(evidence, inner, (frame, end), frame.function)
+    return None
 
 
 def _taken(path: Path, call: ast.Call) -> Argument | None:
     """The iterable that a built-in function went over, with the way from there."""
     first, rest = path[0], path[1:]
+    found: Argument | None = None
     match last_name(call.func), call.args:
         case "enumerate", [iterable, *_] if rest and rest[0] == Item(1):
-            return Argument(iterable, (first, *rest[1:]))
-        case "zip", iterables if rest and isinstance(rest[0], Item) and isinstance(rest[0].key, int):
-            return Argument(iterables[rest[0].key], (first, *rest[1:])) if rest[0].key < len(iterables) else None
-        case (("reversed" | "sorted" | "set" | "frozenset"), [iterable, *_]):
-            return Argument(iterable, (Element(), *rest))
+            found = Argument(iterable, (first, *rest[1:]))
+        case "chain", iterables if all(isinstance(one, ast.List | ast.Tuple) for one in iterables):
+            found = _chained(path, iterables)
+        case (("zip" | "zip_longest"), iterables) if (
+            rest and isinstance(rest[0], Item) and isinstance(rest[0].key, int)
+        ):
+            found = Argument(iterables[rest[0].key], (first, *rest[1:])) if rest[0].key < len(iterables) else None
+        case (("reversed" | "sorted" | "set" | "frozenset" | "islice" | "cycle"), [iterable, *_]):
+            found = Argument(iterable, (Element(), *rest))
+        case "groupby", [iterable] if rest == (Item(0),):
+            found = Argument(iterable, (Element(),))
+        case "filter", [_, iterable]:
+            found = Argument(iterable, (Element(), *rest))
         case (("list" | "tuple" | "iter"), [iterable]):
-            return Argument(iterable, path)
+            found = Argument(iterable, path)
         case ("values" | "items") as name, [] if isinstance(call.func, ast.Attribute):
             if name == "values" or rest[:1] == (Item(1),):
-                return Argument(call.func.value, path if name == "values" else (first, *rest[1:]))
+                found = Argument(call.func.value, path if name == "values" else (first, *rest[1:]))
+    return found
+
+
+def _chained(path: Path, displays: list[ast.expr]) -> Argument | None:
+    """The display in a chain of them that has the element."""
+    index = getattr(path[0], "index", None)
+    for display in displays:
+        count = len(getattr(display, "elts", ()))
+        if isinstance(index, int) and index < count:
+            return Argument(display, (Element(index), *path[1:]))
+        index = index - count if isinstance(index, int) else None
     return None
 
 
@@ -241,7 +313,10 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
         cls = frame.qualified.rpartition(".")[0].rpartition(".")[2]
         named = [call for call in calls if last_name(call.func) == cls] or named
     if not named:
-        return calls[0] if len(calls) == 1 and frame.way == 0 else None
+        is_alias = (
+            len(calls) == 1 and frame.way == 0 and not _is_given_to(calls[0], frame, evidence.history.scope(frame))
+        )
+        return calls[0] if is_alias else None
     if len(named) == 1:
         return named[0]
     low, high = evidence.history.extent(spot)
@@ -256,6 +331,16 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
     position = siblings.index(frame.number) if frame.number in siblings else len(named)
     found = ordered[position] if len(siblings) <= len(ordered) and position < len(ordered) else None
     return found if isinstance(found, ast.Call) else None
+
+
+def _is_given_to(call: ast.Call, frame: TracedFrame, scope: ast.AST | None) -> bool:
+    """Whether a call passes on the function of the frame, instead of calling it by another name."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return any(
+        node is scope or (isinstance(node, ast.Name | ast.Attribute) and last_name(node) == frame.function)
+        for one in given
+        for node in ast.walk(one)
+    )
 
 
 def argument_for(evidence: Evidence, began: Began, name: str, path: Path = ()) -> Argument | None:

@@ -10,17 +10,33 @@ from selfdebug.stages.origin.bindings import follow_binding, latest_binding
 from selfdebug.stages.origin.calls import Began, argument_for
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import last_name, own_nodes
-from selfdebug.stages.origin.quest import Evidence, Found, Quest
+from selfdebug.stages.origin.quest import Evidence, Found, Member, Quest
 
 
 def of_class(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found:
     """An attribute that no code of the project has stored on the object: of its class, or of the call that built it."""
+    copied = _copied(evidence, quest, owner, name)
+    if copied is not None:
+        return copied
     cls = owner.text.strip("<>") if owner.type == "type" else owner.type
     for body in class_bodies(evidence, quest, cls):
         found = _built(evidence, quest, owner, body, name) or _in_body(evidence, quest, body, name)
         if found is not None:
             return found
     return evidence.unknown(quest, f"no assignment to {name} of this {cls.rpartition('.')[2]} was seen")
+
+
+def _copied(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found | None:
+    """The object is a copy, or was made with its attributes as arguments: `deepcopy(x)`, `SimpleNamespace(a=1)`."""
+    from selfdebug.stages.origin.library import copied, parsed_option
+
+    for spot in evidence.history.givers(owner, quest.spot.sequence):
+        for _, call in evidence.program(spot).calls_at(spot.step.line):
+            inner = quest.at(call, spot, (Member(name), *quest.path))
+            found = copied(evidence, inner, call) or parsed_option(evidence, inner, call)
+            if found is not None:
+                return found
+    return None
 
 
 def _in_body(evidence: Evidence, quest: Quest, body: TracedFrame, name: str) -> Found | None:
@@ -110,6 +126,8 @@ def _default_of_field(value: ast.expr) -> ast.expr:
         for keyword in value.keywords:
             if keyword.arg == "default":
                 return keyword.value
+            if keyword.arg == "default_factory":
+                return keyword.value.body if isinstance(keyword.value, ast.Lambda) else value
     return value
 
 

@@ -90,11 +90,11 @@ def global_name(evidence: Evidence, quest: Quest, program: Program, name: str) -
     ]
     binding = latest_binding(evidence, frames, name, quest.spot)
     if binding is None:
-        patched = pytest_values.replaced_name(evidence, quest, name)
+        patched = pytest_values.replaced_name(evidence, quest, name, program.file)
         return patched or evidence.unknown(quest, f"no assignment to {name} was seen in {program.file}")
     agreed = evidence.agrees(quest, history.stored(name, binding.spot))
     if agreed is False or (agreed is None and not isinstance(binding.clause, ast.Import | ast.ImportFrom)):
-        patched = pytest_values.replaced_name(evidence, quest, name)
+        patched = pytest_values.replaced_name(evidence, quest, name, program.file)
         if patched is not None or agreed is False:
             return patched or evidence.unknown(quest, f"line {binding.spot.step.line} had given {name} another value")
     if isinstance(binding.clause, ast.ImportFrom):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Trace, TracedFrame, TracedStep, TracedValue
-from selfdebug.stages.origin.program import Program, Scope, key_of, own_nodes
+from selfdebug.stages.origin.program import Program, Scope, key_of, last_name, own_nodes
 
 NONE = TracedValue(0, "NoneType", "None")
 _ENDLESS = 1 << 62
@@ -223,30 +223,54 @@ class History:
         return found
 
     @cached_property
-    def _method_calls(self) -> list[tuple[Spot, Clause, ast.Call]]:
-        """The executed calls of methods, in the order in which their clauses began."""
-        found: list[tuple[Spot, Clause, ast.Call]] = []
+    def _calls(self) -> dict[str, list[tuple[Spot, Clause, ast.Call]]]:
+        """The executed calls by the name of what they call, in the order in which their clauses began."""
+        found: dict[str, list[tuple[Spot, Clause, ast.Call]]] = {}
         for frame in self.trace.frames:
             program = self.program(frame)
             if program is None:
                 continue
             for index, step in enumerate(frame.steps):
-                if step.kind == "line" and (calls := program.method_calls_at(step.line)):
-                    spot = Spot(frame, index)
-                    if self.group(spot)[0] == index:
-                        found += [(spot, clause, call) for clause, call in calls]
-        return sorted(found, key=lambda entry: entry[0].sequence)
+                at_line = program.calls_at(step.line) if step.kind == "line" else ()
+                spot = Spot(frame, index)
+                if at_line and self.group(spot)[0] == index:
+                    for clause, call in at_line:
+                        found.setdefault(last_name(call.func), []).append((spot, clause, call))
+        for calls in found.values():
+            calls.sort(key=lambda entry: entry[0].sequence)
+        return found
 
-    def method_calls(self, names: frozenset[str], before: int) -> Iterator[tuple[Spot, Clause, ast.Call]]:
-        """The executed calls of methods of these names before a sequence number, newest first."""
-        for spot, clause, call in reversed(self._method_calls):
-            if spot.sequence < before and getattr(call.func, "attr", "") in names:
-                yield spot, clause, call
+    def calls(self, names: Iterable[str], before: int) -> Iterator[tuple[Spot, Clause, ast.Call]]:
+        """The executed calls of functions or methods of these names before a sequence number, newest first."""
+        found = [entry for name in names for entry in self._calls.get(name, ()) if entry[0].sequence < before]
+        return iter(sorted(found, key=lambda entry: entry[0].sequence, reverse=True))
+
+    def born(self, owner: TracedValue, before: int) -> int:
+        """The sequence number since which an identity is that of `owner`: where the newest such object was made.
+
+        An identity is given to another object when its own is gone, so what happened to it earlier is of no account.
+        """
+        for spot in self.givers(owner, before):
+            for clause in self.clauses(spot):
+                if _makes(clause, owner) and self._gave(clause, spot, owner):
+                    return spot.sequence
+        return 0
+
+    def _gave(self, clause: Clause, spot: Spot, owner: TracedValue) -> bool:
+        """Whether a clause assigned or returned that very object."""
+        if isinstance(clause, ast.Return):
+            last = self.group(spot)[1]
+            after = spot.frame.steps[last + 1 : last + 2]
+            return any(step.value is not None and step.value.identity == owner.identity for step in after)
+        targets = clause.targets if isinstance(clause, ast.Assign) else [getattr(clause, "target", clause)]
+        stored = (self.stored(key, spot) for target in targets if (key := key_of(target)))
+        return any(value is not None and value.identity == owner.identity for value in stored)
 
     def stores_to(self, owner: TracedValue, name: str, before: int) -> Iterator[Store]:
         """The stores to `.attribute` or `[]` of the object `owner` before a sequence number, newest first."""
+        since = self.born(owner, before)
         for store in reversed(self._stores.get(name, ())):
-            if store.spot.sequence >= before or self.was_interrupted(store.spot):
+            if not since <= store.spot.sequence < before or self.was_interrupted(store.spot):
                 continue
             base = key_of(store.target.value)
             held = self.stored(base, store.spot) if base else None
@@ -277,6 +301,15 @@ class History:
     def frames_of(self, function: str) -> Iterator[TracedFrame]:
         """The executions of functions, classes or modules of that name, newest first."""
         return (frame for frame in reversed(self.trace.frames) if frame.function == function)
+
+
+def _makes(clause: Clause, owner: TracedValue) -> bool:
+    """Whether a clause gives an object that it has just made itself."""
+    value = clause.value if isinstance(clause, ast.Assign | ast.AnnAssign | ast.Return) else None
+    is_display = isinstance(
+        value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.DictComp | ast.SetComp
+    )
+    return is_display or (isinstance(value, ast.Call) and last_name(value.func) == owner.type.rpartition(".")[2])
 
 
 def _targets_at(program: Program, line: int) -> list[tuple[Clause, ast.Attribute | ast.Subscript]]:

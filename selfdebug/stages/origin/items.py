@@ -1,13 +1,14 @@
-"""From an item back to the store that put it into its container, by the identity of the container."""
+"""From an item back to its container, and into the display or the comprehension that made the container."""
 
 from __future__ import annotations
 
 import ast
 
+from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import known
-from selfdebug.stages.origin.bindings import Binding, follow_binding, with_kind
 from selfdebug.stages.origin.calls import from_step
-from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, key_of, last_name, own_nodes
+from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, last_name, own_nodes
+from selfdebug.stages.origin.puts import put_in
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
 
@@ -16,7 +17,7 @@ def follow_item(evidence: Evidence, quest: Quest) -> Found:
     node = quest.expression
     assert isinstance(node, ast.Subscript)
     if isinstance(node.slice, ast.Slice):
-        return evidence.end(quest, "slice", f"{evidence.text(node, quest.spot)} is a part of its container.")
+        return _of_slice(evidence, quest, node, node.slice)
     made = _by_default_factory(evidence, quest, node)
     if made is not None:
         return made
@@ -24,6 +25,21 @@ def follow_item(evidence: Evidence, quest: Quest) -> Found:
     if key is None:
         return evidence.unknown(quest, f"the index {evidence.text(node.slice, quest.spot)} was not recorded")
     return Found((), quest.at(node.value, path=(Item(key[0]), *quest.path)))
+
+
+def _of_slice(evidence: Evidence, quest: Quest, node: ast.Subscript, part: ast.Slice) -> Found:
+    """A part of a container; an element of it is on its way from the whole."""
+    if not quest.path or not isinstance(quest.path[0], Item | Element):
+        return evidence.end(quest, "slice", f"{evidence.text(node, quest.spot)} is a part of its container.")
+    selector = quest.path[0]
+    position = selector.key if isinstance(selector, Item) else selector.index
+    lower = known.key_value(evidence, quest, part.lower) if part.lower is not None else (0,)
+    start = lower[0] if lower is not None and part.step is None else None
+    is_counted = isinstance(position, int) and position >= 0 and isinstance(start, int) and start >= 0
+    first: Item | Element = Element()
+    if is_counted and isinstance(position, int) and isinstance(start, int):
+        first = Item(position + start)
+    return Found((), quest.at(node.value, path=(first, *quest.path[1:])))
 
 
 def _by_default_factory(evidence: Evidence, quest: Quest, node: ast.Subscript) -> Found | None:
@@ -43,32 +59,6 @@ def _by_default_factory(evidence: Evidence, quest: Quest, node: ast.Subscript) -
     return None
 
 
-def stored_item(evidence: Evidence, quest: Quest) -> Found | None:
-    """The last store under the wanted key of the very container that the quest's expression gave, if there was one."""
-    selector = quest.path[0]
-    owner = evidence.value(quest.expression, quest.spot)
-    if not isinstance(selector, Item) or owner is None or owner.identity <= 0:
-        return None
-    history = evidence.history
-    for store in history.stores_to(owner, "[]", quest.spot.sequence):
-        target = store.target
-        assert isinstance(target, ast.Subscript)
-        inner = quest.at(target, store.spot, quest.path[1:])
-        key = known.key_value(evidence, inner, target.slice)
-        if key is None:
-            return evidence.unknown(quest, f"line {store.spot.step.line} stored under a key that was not recorded")
-        if key[0] != selector.key:
-            continue
-        text = evidence.text(target, store.spot)
-        full = key_of(target)
-        agreed = evidence.agrees(inner, history.stored(full, store.spot) if full else None)
-        if agreed is False:
-            return evidence.unknown(quest, f"line {store.spot.step.line} had stored another value in {text}")
-        found = follow_binding(evidence, inner, Binding(text, store.spot, store.clause, target, bool(agreed)))
-        return with_kind(found, "item")
-    return None
-
-
 def descend(evidence: Evidence, quest: Quest) -> Found:
     """Into a display: the element that the path asks for."""
     node, selector, rest = quest.expression, quest.path[0], quest.path[1:]
@@ -85,7 +75,7 @@ def _of_dict(evidence: Evidence, quest: Quest, node: ast.Dict, key: object) -> F
     for name, value in reversed(list(zip(node.keys, node.values, strict=True))):
         if name is None:  # **others
             inner = quest.at(value)
-            return stored_item(evidence, inner) or Found((), inner)
+            return put_in(evidence, inner) or Found((), inner)
         constant = constant_of(name) or known.key_value(evidence, quest.at(name, path=()), name)
         if constant is not None and constant[0] == key:
             return _element(evidence, quest, value, quest.path[1:], f"[{key!r}]")
@@ -112,6 +102,8 @@ def _may_be(evidence: Evidence, quest: Quest, expression: ast.expr) -> bool:
 
 def _element(evidence: Evidence, quest: Quest, value: ast.expr, path: Path, where: str) -> Found:
     inner = quest.at(value, path=path)
+    if isinstance(value, ast.Constant) and not evidence.may_be(inner, value):
+        return evidence.not_written(inner, value, quest.spot)
     if isinstance(value, ast.Constant) and not path:
         said = "None" if value.value is None else evidence.text(value, quest.spot)
         kind = "explicit-none" if value.value is None else "literal"
@@ -130,12 +122,24 @@ def _of_comprehension(evidence: Evidence, quest: Quest, node: ast.expr) -> Found
     link = evidence.link(inner, "comprehension", sentence, observed=False)
     if isinstance(value, ast.Constant):
         return Found((link,))
-    frame = next(
-        (made for made, step in reversed(evidence.history.made_during(quest.spot))
-         if evidence.history.scope(made) is node and step.kind == "return"),
-        None,
-    )  # fmt: skip
+    frame, end = _run_of(evidence, quest, node)
     if frame is None:
         return Found((link,), inner)
-    spot = next(evidence.history.line_steps(frame, len(frame.steps)), None)
+    spot = next(evidence.history.line_steps(frame, end), None)
     return Found((link,), inner if spot is None else quest.at(value, spot, rest))
+
+
+def _run_of(evidence: Evidence, quest: Quest, node: ast.expr) -> tuple[TracedFrame | None, int]:
+    """The frame of a comprehension, and the step at which it gave the value (of a generator: its yield)."""
+    history = evidence.history
+    if isinstance(node, ast.GeneratorExp):
+        for frame in reversed(history.trace.frames):
+            if history.scope(frame) is not node:
+                continue
+            for index, step in reversed(list(enumerate(frame.steps))):
+                if step.kind == "yield" and evidence.agrees(quest.at(node, path=quest.path[1:]), step.value):
+                    return frame, index
+    made = reversed(history.made_during(quest.spot))
+    frames = (frame for frame, step in made if history.scope(frame) is node and step.kind == "return")
+    found = next(frames, None)
+    return found, len(found.steps) if found is not None else 0

@@ -139,6 +139,11 @@ def _constant_key(evidence: Evidence, quest: Quest, index: ast.expr) -> tuple[ob
         return None
 
 
+def kind_of_constant(node: ast.Constant) -> str:
+    """The kind of birth of a value that is written as a constant."""
+    return "explicit-none" if node.value is None else "literal"
+
+
 def key_value(evidence: Evidence, quest: Quest, index: ast.expr) -> tuple[object] | None:
     """The plain key that an index expression had, in a tuple."""
     return _constant_key(evidence, quest, index)

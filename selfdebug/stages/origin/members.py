@@ -10,8 +10,10 @@ from selfdebug.stages.origin.bindings import Binding, follow_binding, with_kind
 from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.classes import of_class
 from selfdebug.stages.origin.enclosing import global_name, module_frame
+from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.program import key_of
-from selfdebug.stages.origin.quest import Evidence, Found, Member, Quest
+from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Path, Quest
 
 
 def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
@@ -46,10 +48,50 @@ def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str
             return evidence.unknown(quest, f"line {store.spot.step.line} had given {text} another value")
         found = follow_binding(evidence, quest, Binding(text, store.spot, store.clause, target, bool(agreed)))
         return with_kind(found, "attribute")
-    patched = pytest_values.replaced_name(evidence, quest, name)
+    called = _set_by_call(evidence, quest, owner, name)
+    if called is not None:
+        return called
+    patched = pytest_values.replaced_name(evidence, quest, name, owner)
     if patched is not None:
         return patched
     return of_class(evidence, quest, owner, name)
+
+
+def _set_by_call(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found | None:
+    """`setattr(owner, name, value)`, `object.__setattr__(...)` or `owner.__dict__.update(...)`."""
+    history = evidence.history
+    since = history.born(owner, quest.spot.sequence)
+    for spot, clause, call in history.calls(("setattr", "__setattr__", "update"), quest.spot.sequence):
+        given = _given_by(evidence, quest, spot, call, owner, name)
+        if given is None or spot.sequence < since or history.was_interrupted(spot):
+            continue
+        inner, text = quest.at(given[0], spot, (*given[1], *quest.path)), evidence.text(call, spot)
+        value = evidence.value(given[0], spot)
+        if not given[1] and evidence.agrees(inner, value) is False and not isinstance(given[0], ast.Constant):
+            return evidence.unknown(quest, f"line {spot.step.line} had given {name} another value")
+        link = evidence.link(inner, "attribute", f"{name} was set by {text}.", clause=clause)
+        return Found((link,), inner)
+    return None
+
+
+def _given_by(  # noqa: PLR0913, PLR0917 - a call and what is looked for
+    evidence: Evidence, quest: Quest, spot: Spot, call: ast.Call, owner: TracedValue, name: str
+) -> tuple[ast.expr, Path] | None:
+    """The value that a call gave to an attribute of the object, with the way into it."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=of, attr="__dict__"), attr="update")):
+            rest = [*call.args, *(one.value for one in call.keywords if one.arg is None)]
+            named: tuple[ast.expr, Path] | None = next(
+                ((one.value, ()) for one in call.keywords if one.arg == name), None
+            )
+            given = named or ((rest[0], (Item(name),)) if rest else None)
+        case ast.Call(func=ast.Name(id="setattr") | ast.Attribute(attr="__setattr__"), args=[of, word, value]):
+            known_name = key_value(evidence, quest.at(word, spot, ()), word)
+            given = (value, ()) if known_name == (name,) else None
+        case _:
+            return None
+    held = evidence.value(of, spot)
+    return given if held is not None and held.identity == owner.identity else None
 
 
 def _of_module(evidence: Evidence, quest: Quest, node: ast.Attribute) -> Found:
@@ -61,7 +103,7 @@ def _of_module(evidence: Evidence, quest: Quest, node: ast.Attribute) -> Found:
     frame = module_frame(evidence, imported)
     program = evidence.history.program(frame) if frame is not None else None
     if program is None:
-        patched = pytest_values.replaced_name(evidence, quest, node.attr)
+        patched = pytest_values.replaced_name(evidence, quest, node.attr, owner or module)
         return patched or evidence.end(quest, "outside", f"{node.attr} is a value of the module {module}.")
     return global_name(evidence, quest, program, node.attr)
 

@@ -7,11 +7,12 @@ import ast
 from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import pytest_values
+from selfdebug.stages.origin.callbacks import from_outside, from_partial, started_elsewhere
 from selfdebug.stages.origin.calls import Began, argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import last_name, own_nodes
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Quest
+from selfdebug.stages.origin.program import last_name
+from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
 
 def from_argument(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -> Found:
@@ -22,11 +23,16 @@ def from_argument(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -
     if observed is False:
         return evidence.unknown(quest, f"{frame.function} was called with another {name}")
     spot = history.caller(frame)
-    if spot is None or _is_called_by_pytest(frame, scope):
-        return pytest_values.follow_parameter(evidence, quest, scope, name)
-    call = call_of(evidence, frame, spot)
+    call = call_of(evidence, frame, spot) if spot is not None else None
+    if spot is None or (call is None and _is_called_by_pytest(frame, scope)):
+        elsewhere = started_elsewhere(evidence, quest, scope, name)
+        return elsewhere or pytest_values.follow_parameter(evidence, quest, scope, name)
     if call is None:
         return _without_call(evidence, quest, spot, scope, name)
+    if last_name(call.func) != frame.function:
+        partial = from_partial(evidence, quest, spot, call, scope, name)
+        if partial is not None:
+            return partial
     argument = argument_for(evidence, Began(frame, scope, call, spot), name, quest.path)
     if argument is not None:
         what = evidence.with_path(evidence.text(argument.expression, spot), argument.path)
@@ -83,13 +89,9 @@ def _without_call(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, 
         sentence = f"{frame.function}() was called by the operator with {evidence.text(operand, spot)} for {name}."
         link = evidence.link(quest, "parameter", sentence, spot=spot, node=operand)
         return Found((link,), quest.at(operand, spot))
-    passed = _passed_through(evidence, quest, spot)
+    passed = from_outside(evidence, quest, spot, scope, name) or started_elsewhere(evidence, quest, scope, name)
     if passed is not None:
-        expression, path = passed
-        what = evidence.with_path(evidence.text(expression, spot), path)
-        sentence = f"{frame.function}() was called by code outside the project, which got {what} here."
-        link = evidence.link(quest, "through-library", sentence, spot=spot, node=expression, observed=False)
-        return Found((link,), quest.at(expression, spot, path))
+        return passed
     values = ""
     for clause in evidence.history.clauses(spot):
         values = values or deciding_values(evidence, ast.Tuple([n for n in ast.iter_child_nodes(clause)
@@ -118,25 +120,4 @@ def _operand(evidence: Evidence, spot: Spot, frame: TracedFrame, scope: ast.AST,
             return index
         case ast.Compare(comparators=[right]):
             return right
-    return None
-
-
-def _passed_through(evidence: Evidence, quest: Quest, spot: Spot) -> tuple[ast.expr, tuple[Element, ...]] | None:
-    """The only expression of the caller's clause that held the value, or the only iterable that was passed on."""
-    held: list[ast.expr] = []
-    for clause in evidence.history.clauses(spot):
-        for node in ast.walk(clause):
-            is_argument = isinstance(node, ast.Call) and len(evidence.history.clauses(spot)) == 1
-            if is_argument and isinstance(node, ast.Call):
-                given = [*node.args, *(keyword.value for keyword in node.keywords)]
-                held += [one for one in given if evidence.agrees(quest, evidence.value(one, spot)) and not quest.path]
-    if len(held) == 1:
-        return held[0], ()
-    if held or quest.path:
-        return None
-    for clause in evidence.history.clauses(spot):
-        for node in own_nodes(clause):
-            match node:
-                case ast.Call(func=ast.Name(id="map" | "filter"), args=[_, iterable]):
-                    return iterable, (Element(),)
     return None

@@ -56,18 +56,18 @@ class Program:
         return self._clauses.get(line, ())
 
     @cached_property
-    def _method_calls(self) -> dict[int, list[tuple[Clause, ast.Call]]]:
+    def _calls(self) -> dict[int, list[tuple[Clause, ast.Call]]]:
         found: dict[int, list[tuple[Clause, ast.Call]]] = {}
         for line, clauses in self._clauses.items():
             for clause in clauses:
                 for node in own_nodes(clause):
-                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if isinstance(node, ast.Call):
                         found.setdefault(line, []).append((clause, node))
         return found
 
-    def method_calls_at(self, line: int) -> Sequence[tuple[Clause, ast.Call]]:
-        """The calls of methods by the clauses that a line event at `line` can stand for."""
-        return self._method_calls.get(line, ())
+    def calls_at(self, line: int) -> Sequence[tuple[Clause, ast.Call]]:
+        """The calls in the clauses that a line event at `line` can stand for."""
+        return self._calls.get(line, ())
 
     def stores_under(self, key: object) -> Iterator[tuple[Clause, ast.expr]]:
         """The clauses that store under a constant key, each with the expression of the container."""
@@ -141,6 +141,16 @@ class Program:
             if isinstance(node, ast.expr) and node.lineno == span.start_line and self.source.span(node) == span:
                 return node
         return None
+
+    @cached_property
+    def imported_modules(self) -> frozenset[str]:
+        """The last parts of the names of the modules that the file imports, or may import names from."""
+        found: set[str] = set()
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found |= {alias.name.rpartition(".")[2] for alias in node.names}
+                found.add((getattr(node, "module", None) or "").rpartition(".")[2])
+        return frozenset(found)
 
     @cached_property
     def globals_of(self) -> dict[str, list[ast.AST]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from selfdebug.model import TracedValue
 from selfdebug.stages.origin.calls import Made, default_of, from_step
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import Program, constant_of, is_none, last_name, own_nodes
+from selfdebug.stages.origin.program import Program, constant_of, is_none, last_name
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
 
@@ -128,9 +129,12 @@ def _keyword(decorator: ast.expr, name: str) -> str | None:
     return None
 
 
-def replaced_name(evidence: Evidence, quest: Quest, name: str) -> Found | None:
-    """The executed `monkeypatch.setattr` or `patch` that put the value under that name."""
-    latest = max(_replacements(evidence, name, quest.spot), key=lambda found: found[0].sequence, default=None)
+def replaced_name(evidence: Evidence, quest: Quest, name: str, owner: TracedValue | str) -> Found | None:
+    """The executed `monkeypatch.setattr` or `patch` that put the value under that name of `owner`.
+
+    `owner` is an object, or the file of a module.
+    """
+    latest = max(_replacements(evidence, name, owner, quest.spot), key=lambda found: found[0].sequence, default=None)
     if latest is None:
         return None
     spot, call = latest
@@ -142,27 +146,48 @@ def replaced_name(evidence: Evidence, quest: Quest, name: str) -> Found | None:
     return Found((link,), quest.at(value, spot))
 
 
-def _replacements(evidence: Evidence, name: str, before: Spot) -> Iterator[tuple[Spot, ast.Call]]:
+def _replacements(
+    evidence: Evidence, name: str, owner: TracedValue | str, before: Spot
+) -> Iterator[tuple[Spot, ast.Call]]:
     """The executed calls that replace something of that name, before a moment."""
-    history = evidence.history
-    for frame in history.trace.frames:
-        if frame.started > before.sequence:
-            continue
-        for spot in history.line_steps(frame, len(frame.steps)):
-            for clause in history.clauses(spot) if spot.sequence < before.sequence else ():
-                for node in own_nodes(clause):
-                    if isinstance(node, ast.Call) and _replaces(node, name):
-                        yield spot, node
+    for spot, _, call in evidence.history.calls(_REPLACERS, before.sequence):
+        is_replacer = not isinstance(call.func, ast.Name) or call.func.id == "patch"
+        if is_replacer and _replaces(evidence, spot, call, name, owner):
+            yield spot, call
 
 
 _REPLACERS = frozenset({"setattr", "setitem", "object", "patch"})
 
 
-def _replaces(call: ast.Call, name: str) -> bool:
-    if last_name(call.func) not in _REPLACERS:
+def _replaces(evidence: Evidence, spot: Spot, call: ast.Call, name: str, owner: TracedValue | str) -> bool:
+    if not call.args:
         return False
-    words = [one.value for one in call.args[:2] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return any(word == name or word.endswith(f".{name}") for word in words)
+    first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
+    dotted = _text_of(first)
+    if dotted is not None:
+        prefix, _, last = dotted.rpartition(".")
+        return last == name and _is_named(prefix, owner)
+    if _text_of(second) != name:
+        return False
+    held = evidence.value(first, spot)
+    if held is None:
+        return False
+    if isinstance(owner, str):
+        return held.type == "module" and _is_named(held.text.removeprefix("<module ").rstrip(">"), owner)
+    is_its_class = held.type == "type" and held.text.strip("<>") == owner.type
+    return held.identity == owner.identity or is_its_class
+
+
+def _text_of(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _is_named(dotted: str, owner: TracedValue | str) -> bool:
+    """Whether a dotted name can be that of a module, by its file, or of the class of an object."""
+    if not isinstance(owner, str):
+        return owner.type.rpartition(".")[2] == dotted.rpartition(".")[2] or owner.text == f"<module {dotted}>"
+    file = f"/{owner}".removesuffix(".py").removesuffix("/__init__")
+    return bool(dotted) and file.endswith("/" + dotted.replace(".", "/"))
 
 
 def _replacement(call: ast.Call) -> ast.expr | None:
@@ -170,7 +195,33 @@ def _replacement(call: ast.Call) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg in ("new", "value", "return_value"):
             return keyword.value
-    first = call.args[0] if call.args else None
-    is_dotted = isinstance(first, ast.Constant) and isinstance(first.value, str)
-    place = 1 if is_dotted else 2
+    place = 1 if _text_of(call.args[0]) is not None else 2
     return call.args[place] if len(call.args) > place else None
+
+
+def mocked_call(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """What a mock returned: its `return_value`, where that was set or the mock was made."""
+    held = evidence.value(call.func, quest.spot)
+    if held is None or not held.type.endswith("Mock"):
+        return None
+    text, history = evidence.text(call.func, quest.spot), evidence.history
+    store = next(history.stores_to(held, ".return_value", quest.spot.sequence), None)
+    if store is not None and isinstance(store.clause, ast.Assign):
+        return _returned(evidence, quest.at(store.clause.value, store.spot), text)
+    for spot in history.givers(held, quest.spot.sequence):
+        for _, made in evidence.program(spot).calls_at(spot.step.line):
+            given = next((one.value for one in made.keywords if one.arg == "return_value"), None)
+            if given is not None:
+                return _returned(evidence, quest.at(given, spot), text)
+    name = last_name(call.func)
+    for owner in (quest.spot.frame.file, held):
+        replaced = replaced_name(evidence, quest, name, owner)
+        if replaced is not None:
+            return replaced
+    return evidence.end(quest, "mock", f"{text} is a mock, and this is what it returned.")
+
+
+def _returned(evidence: Evidence, inner: Quest, text: str) -> Found:
+    sentence = f"{text} is a mock that returns {evidence.text(inner.expression, inner.spot)}."
+    link = evidence.link(inner, "mock", sentence)
+    return Found((link,), None if isinstance(inner.expression, ast.Constant) else inner)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from codemods.selfdebug.source import Clause
 from codemods.selfdebug.spans import code_point_column
-from selfdebug.model import Link, TracedValue
+from selfdebug.model import Link, TracedFrame, TracedValue
 from selfdebug.stages.origin.history import NONE, History, Spot, is_same
 from selfdebug.stages.origin.program import Program
 
@@ -83,6 +84,17 @@ class Evidence:
         program = self.history.program(spot.frame)
         assert program is not None  # a spot with clauses has one
         return program
+
+    def frames_called(self, name: str, spot: Spot) -> Iterator[TracedFrame]:
+        """The executions of functions that a call of that name can mean at `spot`, newest first.
+
+        They are of the same file, or of one that its file imports from.
+        """
+        imported = self.program(spot).imported_modules
+        for frame in self.history.frames_of(name):
+            stem = frame.file.rpartition("/")[2].removesuffix(".py")
+            if frame.file == spot.frame.file or stem in imported or stem == "__init__":
+                yield frame
 
     def text(self, expression: ast.expr, spot: Spot) -> str:
         """The source of an expression, shortened."""
@@ -168,6 +180,18 @@ class Evidence:
                 made = returned_by(self, expression, spot)
                 return made[-1][1].value if made else None
         return self.history.value(expression, spot)
+
+    def may_be(self, quest: Quest, constant: ast.Constant) -> bool:
+        """Whether the followed value can be one that is written as a constant."""
+        if quest.path:
+            return isinstance(constant.value, str | bytes)
+        kind = type(constant.value).__name__
+        # The recorded text of a text may be shortened or hidden.
+        return kind == quest.value.type and (kind in ("str", "bytes") or repr(constant.value) == quest.value.text)
+
+    def not_written(self, quest: Quest, constant: ast.expr, spot: Spot) -> Found:
+        """The end of the evidence at a constant that is not the followed value."""
+        return self.unknown(quest, f"it was {quest.text}, and {self.text(constant, spot)} is written here")
 
     def agrees(self, quest: Quest, seen: TracedValue | None) -> bool | None:
         """Whether a recorded value is the followed one (with a path: any is); None where none was recorded."""

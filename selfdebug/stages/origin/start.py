@@ -9,9 +9,10 @@ from functools import cache
 from codemods.selfdebug.source import Source
 from selfdebug.model import FaultKind, FaultLocation, Link, Trace
 from selfdebug.stages.origin.absences import absent_attribute, absent_item, absent_name
+from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.history import NONE, History, Spot
-from selfdebug.stages.origin.program import Program, own_nodes
-from selfdebug.stages.origin.quest import Evidence, Quest
+from selfdebug.stages.origin.program import Program, last_name, own_nodes
+from selfdebug.stages.origin.quest import Element, Evidence, Quest
 from selfdebug.stages.origin.raising import raised_on_purpose
 from selfdebug.stages.origin.walk import walk
 
@@ -35,6 +36,18 @@ def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str
     return () if expression is None else _of_receiver(evidence, location.kind, expression, spot)
 
 
+def _of_part(evidence: Evidence, receiver: ast.expr, spot: Spot) -> tuple[Link, ...]:
+    """The None is not the receiver itself: a function that was called back gave it, or it is an element."""
+    called = {last_name(node) for clause in evidence.history.clauses(spot)
+              for node in own_nodes(clause) if isinstance(node, ast.Call)}  # fmt: skip
+    for frame, step in reversed(evidence.history.made_during(spot)):
+        if step.value is not None and step.value.is_none and frame.function not in called:
+            quest = Quest(receiver, spot, (), NONE)
+            found = from_step(evidence, quest, (frame, step), frame.function)
+            return (*found.links, *(walk(evidence, found.next) if found.next is not None else ()))
+    return walk(evidence, Quest(receiver, spot, (Element(),), NONE))
+
+
 def _argument_of(evidence: Evidence, called: ast.expr, spot: Spot) -> ast.expr:
     """What a function was given that complains itself: `text` of `int(text)`."""
     call = evidence.program(spot).parents.get(called)
@@ -48,7 +61,10 @@ def _of_receiver(evidence: Evidence, kind: FaultKind, receiver: ast.expr, spot: 
     """The chain that answers for the kind of fault: of the value, or of why something is not there."""
     if kind in (FaultKind.UNBOUND_LOCAL, FaultKind.UNDEFINED_NAME):
         return absent_name(evidence, receiver, spot)
-    value = NONE if kind.is_none else evidence.value(receiver, spot)
+    seen = evidence.value(receiver, spot)
+    if kind.is_none and seen is not None and not (seen.is_none or seen.is_missing):
+        return _of_part(evidence, receiver, spot)
+    value = NONE if kind.is_none else seen
     if value is None:
         return ()
     if kind in (FaultKind.MISSING_KEY, FaultKind.INDEX_RANGE):

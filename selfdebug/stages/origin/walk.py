@@ -7,13 +7,16 @@ from collections.abc import Callable
 
 from selfdebug.model import Link
 from selfdebug.stages.origin.calls import follow_call, from_step
+from selfdebug.stages.origin.contents import keys_in
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.items import descend, follow_item, stored_item
+from selfdebug.stages.origin.items import descend, follow_item
+from selfdebug.stages.origin.known import kind_of_constant
 from selfdebug.stages.origin.members import follow_attribute, follow_member
 from selfdebug.stages.origin.names import follow_name
-from selfdebug.stages.origin.program import COMPREHENSIONS, is_none
-from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Quest
+from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, is_none
+from selfdebug.stages.origin.puts import put_in
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
 
 _DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.Set, *COMPREHENSIONS)
 MAX_LINKS = 40
@@ -45,8 +48,8 @@ def walk(evidence: Evidence, quest: Quest) -> tuple[Link, ...]:
 
 
 def _turn(evidence: Evidence, quest: Quest) -> Found:
-    if quest.path and isinstance(quest.path[0], Item):
-        stored = stored_item(evidence, quest)
+    if quest.path and isinstance(quest.path[0], Item | Element):
+        stored = put_in(evidence, quest)
         if stored is not None:
             return stored
     if quest.path and isinstance(quest.path[0], Member):
@@ -66,17 +69,42 @@ def _same(_evidence: Evidence, quest: Quest) -> Found:
 def _made(evidence: Evidence, quest: Quest) -> Found:
     """An expression that makes its value."""
     node, text = quest.expression, evidence.text(quest.expression, quest.spot)
+    match node:
+        case ast.Constant() if not evidence.may_be(quest, node):
+            return evidence.not_written(quest, node, quest.spot)
+        case ast.Constant():
+            return evidence.end(quest, kind_of_constant(node), f"It is written as {text} here.")
+        case ast.Yield() | ast.YieldFrom():
+            return _sent(evidence, quest)
+        case ast.BinOp() if quest.path:
+            return _joined(evidence, quest, node)
     if isinstance(node, _DISPLAYS):
-        if quest.path:
-            return descend(evidence, quest)
-        return evidence.end(quest, "literal", f"{text} was made here.")
-    if is_none(node) and not quest.path:
-        return evidence.end(quest, "explicit-none", "It is written as None here.")
-    if isinstance(node, ast.Constant):
-        return evidence.end(quest, "literal", f"It is written as {text} here.")
-    if isinstance(node, ast.Yield | ast.YieldFrom):
-        return _sent(evidence, quest)
+        return descend(evidence, quest) if quest.path else evidence.end(quest, "literal", f"{text} was made here.")
     return evidence.end(quest, "computed", f"{text} was computed here.")
+
+
+def _joined(evidence: Evidence, quest: Quest, node: ast.BinOp) -> Found:
+    """An element of `one + other`, or the value under a key of `one | other`."""
+    selector, sizes = quest.path[0], evidence.value(node.left, quest.spot)
+    position = selector.key if isinstance(selector, Item) else getattr(selector, "index", None)
+    count = len(node.left.elts) if isinstance(node.left, ast.List | ast.Tuple) else sizes.size if sizes else None
+    if isinstance(node.op, ast.Add) and isinstance(position, int) and position >= 0 and count is not None:
+        side = node.left if position < count else node.right
+        way = replace_first(quest.path, position if position < count else position - count)
+        return Found((), quest.at(side, path=way))
+    if isinstance(node.op, ast.BitOr) and isinstance(selector, Item):
+        held = evidence.value(node.right, quest.spot)
+        keys = keys_in(held) if held is not None else []
+        if isinstance(node.right, ast.Dict):
+            keys = [constant[0] for key in node.right.keys if key is not None and (constant := constant_of(key))]
+        return Found((), quest.at(node.right if selector.key in keys else node.left))
+    return evidence.unknown(quest, "which side of the operator it is from was not recorded")
+
+
+def replace_first(path: Path, position: int) -> Path:
+    """The way with another position in front."""
+    first = Item(position) if isinstance(path[0], Item) else Element(position)
+    return (first, *path[1:])
 
 
 def _awaited(evidence: Evidence, quest: Quest) -> Found:

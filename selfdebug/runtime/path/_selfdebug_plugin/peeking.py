@@ -11,8 +11,10 @@ from .values import class_name
 from .watching import Watch
 
 Token = Optional[List[Any]]
-"""`[identity, class, outline]` of an object, with its length where no code of the program has to run to tell it; None for
-None. An identity holds as long as the object lives."""
+"""`[identity, class, outline]` of an object, and the length of built-in ones; None for None.
+
+An identity holds as long as the object lives.
+"""
 
 
 class _Missing:
@@ -139,7 +141,14 @@ def outline(value: Any, name: str = "", depth: int = 0) -> str:
         return _of_text(value) if kind is not int else repr(value) if value.bit_length() < 128 else "<int>"
     if kind in _BRACKETS:
         return _of_dict(value, depth) if kind is dict else _of_items(value, kind, depth)
+    if kind is types.ModuleType:
+        return "<module " + str.__str__(_named(value)) + ">"
     return "<" + class_name(kind) + ">"
+
+
+def _named(module: types.ModuleType) -> str:
+    name = (_namespace(module) or {}).get("__name__")
+    return name if type(name) is str else "?"
 
 
 def _of_text(value: Any) -> str:

@@ -95,6 +95,8 @@ def _chains(clause: Any, own: list[ast.AST]) -> Iterator[tuple[list[Watch], bool
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             continue
         chain = chain_of(node)
+        if not chain and isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            yield chain_of(node.value), True  # the key is not known, but the container is
         if chain:
             is_load = isinstance(node.ctx, ast.Load)
             if len(chain) > 1:
