@@ -512,6 +512,13 @@ class Trial:
     next_failure: Failure | None = None
 
 
+class Declined(StrEnum):
+    """What a person said who was shown plausible patches and took none."""
+
+    SKIPPED = "skipped"
+    STOPPED = "stopped"
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One turn of the loop: a diagnosis, its trials, and the patch that was kept for the next turn, if any."""
@@ -523,6 +530,7 @@ class Attempt:
     pins: tuple[Pin, ...] = ()
     firings: tuple[Firing, ...] | None = None
     alternatives: tuple[Alternative, ...] = ()
+    declined: Declined | None = None
 
 
 @dataclass(frozen=True, slots=True)

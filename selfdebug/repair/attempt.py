@@ -1,45 +1,93 @@
-"""One turn of the loop: the candidates for one crash site, and the first that the tests accept."""
+"""One turn of the loop: the plausible patches for a crash site are compared, the best that the suite accepts stays."""
 
 from __future__ import annotations
 
-from selfdebug.model import Attempt, Trial, Verdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from selfdebug.model import Alternative, Attempt, Declined, Firing, Pin, Verdict
 from selfdebug.repair.bench import Bench
-from selfdebug.repair.candidates import rounds
+from selfdebug.repair.choice import Option, Question, Skip, Stop
+from selfdebug.repair.contest import Contender, Contest, alternatives, compared, contest, evidence
 from selfdebug.repair.diagnosing import Case
 from selfdebug.repair.grouping import MAX_SCREENED, node_ids
-from selfdebug.repair.pins import pinned
-from selfdebug.repair.progress import progress
-from selfdebug.repair.trials import judged, without
+from selfdebug.repair.search import Found, Search
+from selfdebug.repair.trials import verified, without
 from selfdebug.trace import mapping as record
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    contender: Contender
+    pins: tuple[Pin, ...]
+    firings: tuple[Firing, ...] | None
+    alternatives: tuple[Alternative, ...]
+
+
 def attempt(bench: Bench, number: int, case: Case, budget: int) -> Attempt:
-    """Try the candidates for a diagnosis, most likely first, and keep the first that the whole suite accepts.
+    """Try the candidates for a diagnosis, most likely first, and keep the best of those that the whole suite accepts.
 
     At most `budget` candidates are run. The kept patch is on disk (in memory on a dry run) when this returns.
     """
-    group, diagnosis = case.group, case.diagnosis
-    bench.prepare_screening(group[:MAX_SCREENED], node_ids(group))
-    trials: list[Trial] = []
-    tried = 0
-    for patches in rounds(bench, case, trials):
-        for patch in patches:
-            if tried == budget:
-                bench.warnings.append(f"The limit of {bench.settings.max_candidates} candidates was reached.")
-                return Attempt(number, diagnosis, tuple(trials), None)
-            if patch.candidate.is_hard_coded and progress(trials, group) is not None:
-                return Attempt(
-                    number, diagnosis, tuple(trials), None
-                )  # a second guard is better than the answer itself
-            tried += 1
-            trial = judged(bench, patch, group, f"candidate {tried}")
-            trials.append(trial)
-            if trial.verdict is Verdict.PLAUSIBLE:
-                with bench.step("keep", f"keeping {patch.candidate.guard}") as step:
-                    record.kept(step, patch, bench.recorder.last("try"))
-                    record.unpatched(step, node_ids(group), without(bench, patch, group))
-                with bench.step("pin", "looking at what the tests hold of the patch") as step:
-                    pins = pinned(bench, patch, group)
-                    record.pinned(step, pins)
-                return Attempt(number, diagnosis, tuple(trials), patch, pins)
-    return Attempt(number, diagnosis, tuple(trials), None)
+    bench.prepare_screening(case.group[:MAX_SCREENED], node_ids(case.group))
+    search = Search(bench, case, budget)
+    for found in search.plausible():
+        decided = _decided(bench, search, found)
+        if isinstance(decided, Declined):
+            return Attempt(number, case.diagnosis, tuple(search.trials), None, declined=decided)
+        if decided is not None:
+            _record(bench, case, decided)
+            trials, patch = tuple(search.trials), decided.contender.patch
+            return Attempt(number, case.diagnosis, trials, patch, decided.pins, decided.firings, decided.alternatives)
+    return Attempt(number, case.diagnosis, tuple(search.trials), None)
+
+
+def _decided(bench: Bench, search: Search, found: Sequence[Found]) -> _Kept | Declined | None:
+    """The first of the plausible patches, best or chosen one first, that the whole suite accepts."""
+    group = search.case.group
+    with bench.step("compare", f"comparing {len(found)} plausible patches") as step:
+        contestants = contest(bench, group, [(each.trial, each.step) for each in found])
+        record.compared(step, [each.patch for each in contestants.contenders], alternatives(contestants))
+    note = ""
+    while contestants.contenders:
+        chosen = _chosen(bench, search.case, contestants, note)
+        if isinstance(chosen, Declined):
+            return chosen
+        with bench.step("vary", "looking at what the tests hold of the patch"):
+            pins, firings = evidence(bench, contestants.stage, chosen)
+        trial = verified(bench, chosen.trial, group)
+        search.settle(chosen.trial, trial)
+        if trial.verdict is Verdict.PLAUSIBLE:
+            return _Kept(chosen, pins, firings, alternatives(contestants, chosen))
+        note = f"{chosen.patch.candidate.guard}: {trial.detail}."
+        contestants = contestants.without(chosen)
+    return None
+
+
+def _chosen(bench: Bench, case: Case, contestants: Contest, note: str) -> Contender | Declined:
+    """The recommended patch, or the one that a person takes."""
+    first = contestants.contenders[0]
+    if bench.choose is None:
+        return first
+    options = []
+    for each in contestants.contenders:
+        pins, firings = evidence(bench, contestants.stage, each)
+        options.append(Option(each.trial, pins, firings, "" if each is first else compared(first, each)))
+    answer = bench.choose(Question(case.diagnosis, tuple(options), note))
+    match answer:
+        case Skip():
+            return Declined.SKIPPED
+        case Stop():
+            return Declined.STOPPED
+    if answer.for_all:
+        bench.choose = None
+    return contestants.contenders[answer.index]
+
+
+def _record(bench: Bench, case: Case, kept: _Kept) -> None:
+    patch = kept.contender.patch
+    with bench.step("keep", f"keeping {patch.candidate.guard}") as step:
+        record.kept(step, patch, kept.contender.step)
+        record.unpatched(step, node_ids(case.group), without(bench, patch, case.group))
+    with bench.step("pin", "what the tests hold of the patch") as step:
+        record.pinned(step, kept.pins, kept.firings, node_ids(case.group))

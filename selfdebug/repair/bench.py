@@ -19,6 +19,7 @@ from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
 from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.repair.choice import Chooser
 from selfdebug.repair.donors import mine_of
 from selfdebug.repair.reach import Reach
 from selfdebug.repair.screening import Screening
@@ -48,6 +49,7 @@ class Bench:
     conflicts: list[str] = field(default_factory=list)
     failed_places: list[dict[str, object]] = field(default_factory=list)
     is_settled: bool = False
+    choose: Chooser | None = None
     open_steps: list[StepWriter] = field(default_factory=list)
     inner_seconds: list[float] = field(default_factory=list)
     reach: Reach = field(default_factory=Reach)

@@ -7,16 +7,18 @@ Each function fills one open step: what the stage read, what it wrote, what its 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from codemods.selfdebug.spans import split_lines
 from selfdebug.model import (
+    Alternative,
     Candidate,
     Caught,
     Diagnosis,
     Failure,
     FaultLocation,
+    Firing,
     Frame,
     Link,
     Observation,
@@ -229,19 +231,42 @@ def kept(step: StepWriter, patch: Patch, trial_step: str | None = None) -> None:
     step.describe(f"{_named(candidate)} is kept in {patch.file} ({patch.lines_touched} lines): {candidate.reason}.")
 
 
-def pinned(step: StepWriter, pins: Sequence[Pin], fired: Mapping[str, int] | None = None) -> None:
-    """What the tests hold of the patch; `fired` counts, by node id, how often the guard acted (None: not counted).
+def compared(step: StepWriter, ranked: Sequence[Patch], others: Sequence[Alternative]) -> None:
+    """The plausible patches in the order in which they are to be kept, and in what the others differ from the first."""
+    step.led_by("the failing tests pass with these patches, so compare what they do", "try")
+    step.read_written("trial")
+    step.set("comparison.order", [_candidate(patch.candidate) for patch in ranked])
+    differences = [
+        {"candidate": _candidate(other.patch.candidate), "same": other.is_same, "sentence": Seen(other.sentence)}
+        for other in others
+    ]
+    step.set("comparison.others", differences)
+    differing = sum(not other.is_same for other in others)
+    first = _named(ranked[0].candidate)
+    if others:
+        step.describe(f"{first} comes first; {differing} of {len(others)} other plausible patches do something else.")
+    else:
+        step.describe(f"{first} is the only plausible patch of the candidates that were looked at.")
 
-    Parts that no test holds, and a guard that never acted in a test of `fired`, are findings.
+
+def pinned(
+    step: StepWriter, pins: Sequence[Pin], firings: Sequence[Firing] | None = None, targets: Sequence[str] = ()
+) -> None:
+    """What the tests hold of the patch, and how often its guard acted in which tests (None: not counted).
+
+    Parts that no test holds, and a guard that never acted in one of the `targets`, are findings.
     """
+    fired = None if firings is None else {firing.node_id: firing.acted for firing in firings}
     step.led_by("the patch is kept, so see what the tests hold of it", "keep")
     step.read("patch.diff")
-    step.check(integrity.pins(pins), integrity.guard_fired(fired, list(fired or ())))
-    step.set("patch.pins", [{"part": pin.part, "pinned": pin.pinned, "sentence": pin.sentence} for pin in pins])
-    if fired is not None:
-        step.set("patch.fired", dict(fired))
+    step.check(integrity.pins(pins), integrity.guard_fired(fired, targets))
+    step.set("patch.pins", [_pin(pin) for pin in pins])
+    if firings is not None:
+        step.set("patch.fired", fired)
+        step.set("patch.reached", {firing.node_id: firing.reached for firing in firings})
     loose = [pin for pin in pins if not pin.pinned]
-    acted = "" if fired is None else f" The guard acted {sum(fired.values())} times in {len(fired)} tests."
+    acting = [count for count in (fired or {}).values() if count]
+    acted = "" if fired is None else f" The guard acted {sum(acting)} times in {len(acting)} of {len(fired)} tests."
     if loose:
         step.describe("Not pinned by any test: " + "; ".join(pin.part for pin in loose) + "." + acted)
     else:
@@ -361,6 +386,11 @@ def _link(link: Link) -> dict[str, Any]:
         "evidence": link.evidence,
         "sentence": Seen(link.sentence),
     }
+
+
+def _pin(pin: Pin) -> dict[str, Any]:
+    data: dict[str, Any] = {"part": pin.part, "pinned": pin.pinned, "sentence": Seen(pin.sentence)}
+    return {**data, "suggestion": Seen(pin.suggestion)} if pin.suggestion else data
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

@@ -397,14 +397,19 @@ def test_a_second_run_on_the_same_project_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assertion", "pinned"),
-    [("assert name(None) == ''", True), ("name(None)", False), ("assert isinstance(name(None), str)", False)],
+    ("assertion", "said"),
+    [
+        ("assert name(None) == ''", "test_users.py::test_a fails when the default"),
+        ("name(None)", 'No test of test_users.py reads the default "".'),
+        ("assert isinstance(name(None), str)", 'No test of test_users.py notices when the default "" is "not pinned".'),
+    ],
 )
-def test_the_report_says_whether_a_test_holds_the_default(tmp_path: Path, assertion: str, pinned: bool) -> None:
+def test_the_report_says_whether_a_test_holds_the_default(tmp_path: Path, assertion: str, said: str) -> None:
     code = "def name(user) -> str:\n    return user.name.title()\n"
     tests = f"from users import name\n\n\ndef test_a():\n    {assertion}\n"
     done = run(project(tmp_path, {"users.py": code, "test_users.py": tests}))
     assert done.exit_code == 0
-    (pin,) = done.attempts[-1].pins
-    assert (pin.part, pin.pinned) == ('default ""', pinned)
-    assert ("notices" in pin.sentence) is not pinned
+    pin = next(pin for pin in done.attempts[-1].pins if pin.part == 'default ""')
+    assert pin.sentence.startswith(said)
+    assert pin.pinned is (not said.startswith("No test"))
+    assert pin.suggestion == ("" if pin.pinned else "assert name(None) == ''")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from selfdebug.model import Outcome, ProbeHit, PytestRun, Repair, Value
+from selfdebug.model import Firing, Outcome, ProbeHit, PytestRun, Repair, Value
 from selfdebug.reports.samples import KEPT, NOTHING_FAILED, ROLLED_BACK
 from selfdebug.trace import mapping
 from selfdebug.trace.ask import ask
@@ -95,7 +95,7 @@ def record_steps(recorder: Recorder, repair: Repair) -> None:
             with recorder.step("keep") as step:
                 mapping.kept(step, turn.kept, recorder.last("try"))
             with recorder.step("pin") as step:
-                mapping.pinned(step, turn.pins, {TEST: 1})
+                mapping.pinned(step, turn.pins, [Firing(TEST, 1, 1)], [TEST])
             with recorder.step("verify") as step:
                 calls += 1
                 fresh = pytest_run(calls, Outcome.PASSED)

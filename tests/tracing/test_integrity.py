@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from selfdebug.model import Outcome, Pin, Tier, Value
+from selfdebug.model import Firing, Outcome, Pin, Tier, Value
 from selfdebug.trace import integrity, mapping
 from selfdebug.trace.integrity import Checked
 from selfdebug.trace.recorder import Recorder
@@ -90,7 +90,7 @@ def test_the_loop_hands_records_over_and_the_findings_are_of_that_step(tmp_path:
         mapping.confirmed(step, PLAUSIBLE, FAILED, [TEST])
         mapping.unpatched(step, [TEST], PASSED)
     with recorder.step("pin") as step:
-        mapping.pinned(step, KEPT.attempts[0].pins, {TEST: 0})
+        mapping.pinned(step, KEPT.attempts[0].pins, [Firing(TEST, 0, 3)], [TEST])
     with recorder.step("rollback") as step:
         mapping.files_checked(step, ["a.py", "b.py"], ["b.py"])
     recorder.end("failed")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from selfdebug.model import FinalStatus, Outcome, Pin
+from selfdebug.model import FinalStatus, Firing, Outcome, Pin
 from selfdebug.trace import mapping
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.trace.settings import TraceSettings
@@ -56,8 +56,8 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
         "or-default on customer (c2) with default 0 was ineffective: the test still fails in the same place.",
     ),
     "all is pinned": (
-        lambda step: mapping.pinned(step, [Pin("default", True, "")], {TEST: 2}),
-        "Each of 1 parts of the patch that were looked at is pinned by a test. The guard acted 2 times in 1 tests.",
+        lambda step: mapping.pinned(step, [Pin("default", True, "")], [Firing(TEST, 2, 2), Firing("b", 0, 1)], [TEST]),
+        "Each of 1 parts of the patch that were looked at is pinned by a test. The guard acted 2 times in 1 of 2 tests.",
     ),
     "a regression": (
         lambda step: mapping.verified(step, pytest_run(1), ["test_b"]),

@@ -1,0 +1,112 @@
+"""Plausible patches side by side: what each of them does in the tests, which one comes first, how the others differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from selfdebug.model import Alternative, Firing, Outcome, Patch, Pin, Trial
+from selfdebug.repair.behaviour import Behaviour, Stage, edited_functions, observed_behaviour
+from selfdebug.repair.bench import Bench
+from selfdebug.repair.comparison import difference
+from selfdebug.repair.grouping import Group, node_ids
+from selfdebug.repair.pins import firings, has_unread_default, pinned
+from selfdebug.repair.screening import files_of
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A plausible patch, the step of the trace that judged it, and what it does in the tests (None: not recorded)."""
+
+    trial: Trial
+    patch: Patch
+    step: str | None
+    behaviour: Behaviour | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Contenders for one repair, the recommended one first."""
+
+    stage: Stage
+    contenders: tuple[Contender, ...]
+
+    def without(self, left: Contender) -> Contest:
+        """The contest after one has turned out to break something."""
+        return Contest(self.stage, tuple(each for each in self.contenders if each is not left))
+
+
+def contest(bench: Bench, group: Group, found: Sequence[tuple[Trial, str | None]]) -> Contest:
+    """Record what each of the plausible trials does, and put the one to keep first.
+
+    They come in the order of their ranking, which stays but for two things: one with which a test of the same files
+    fails comes last, and one without a default comes before those whose default nobody reads.
+    """
+    patches = [trial.patch for trial, _ in found if trial.patch is not None]
+    stage = Stage(group, _tests(bench, group), edited_functions(patches))
+    contenders = [
+        Contender(trial, trial.patch, step, observed_behaviour(bench, stage, trial.patch))
+        for trial, step in found
+        if trial.patch is not None
+    ]
+    ranked = sorted(contenders, key=lambda each: _breaks(bench, each))
+    return Contest(stage, tuple(_without_needless_default(bench, stage, ranked)))
+
+
+def evidence(bench: Bench, stage: Stage, contender: Contender) -> tuple[tuple[Pin, ...], tuple[Firing, ...] | None]:
+    """What the tests hold of a patch, and how often its guard acts in them."""
+    if contender.behaviour is None:
+        return (), None
+    return pinned(bench, stage, contender.behaviour), firings(contender.behaviour, node_ids(stage.group))
+
+
+def alternatives(contest: Contest, kept: Contender | None = None) -> tuple[Alternative, ...]:
+    """The contenders other than the kept one (by default the recommended one), those that show a difference first."""
+    kept = kept or contest.contenders[0]
+    others = [each for each in contest.contenders if each is not kept]
+    found = [_alternative(kept, each) for each in others]
+    return tuple(sorted(found, key=lambda each: each.is_same))
+
+
+def compared(kept: Contender, other: Contender) -> str:
+    """In what another patch differs from one, in one sentence; empty when no test shows a difference."""
+    if kept.behaviour is None or other.behaviour is None:
+        return "What it does was not compared: the tests could not be run with recorders."
+    return difference(kept.behaviour, other.behaviour)
+
+
+def _alternative(kept: Contender, other: Contender) -> Alternative:
+    sentence = compared(kept, other)
+    return Alternative(
+        other.patch, sentence or "No test shows a difference between this and the kept patch.", not sentence
+    )
+
+
+def _tests(bench: Bench, group: Group) -> tuple[str, ...]:
+    """The failing tests, and those of the same files that pass."""
+    targets = node_ids(group)
+    files = files_of(targets)
+    passing = [node for node, outcome in bench.known.items() if outcome is Outcome.PASSED]
+    return tuple(dict.fromkeys([*targets, *(node for node in passing if node.partition("::")[0] in files)]))
+
+
+def _breaks(bench: Bench, contender: Contender) -> bool:
+    failed = contender.behaviour.run.failed if contender.behaviour is not None else ()
+    return any(bench.known.get(node) is Outcome.PASSED for node in failed)
+
+
+def _without_needless_default(bench: Bench, stage: Stage, ranked: Sequence[Contender]) -> list[Contender]:
+    """A value that nobody reads is an answer to a question that nobody asks: what leaves it out says the same."""
+    first = ranked[0]
+    plain = [
+        each
+        for each in ranked[1:]
+        if each.patch.candidate.default is None and _place(each) == _place(first) and not _breaks(bench, each)
+    ]
+    is_needless = first.behaviour is not None and has_unread_default(bench, stage, first.behaviour) if plain else False
+    return [plain[0], *(each for each in ranked if each is not plain[0])] if is_needless else list(ranked)
+
+
+def _place(contender: Contender) -> tuple[object, ...]:
+    candidate = contender.patch.candidate
+    return candidate.file, candidate.site, candidate.receiver
