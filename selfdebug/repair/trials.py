@@ -30,15 +30,6 @@ def screened(bench: Bench, patch: Patch, group: Group, which: str) -> Trial:
     return trial
 
 
-def screened(bench: Bench, patch: Patch, group: Group, which: str) -> Trial:
-    """What the failing tests say of a patch; nothing of it stays on disk."""
-    candidate = patch.candidate
-    with bench.step("try", f"{which}: {candidate.guard} at {candidate.file}:{candidate.expression.start_line}") as step:
-        trial = _tried(bench, patch, group)
-        record.trial(step, trial)
-    return trial
-
-
 def verified(bench: Bench, trial: Trial, group: Group) -> Trial:
     """What the whole suite says of a plausible patch, which is in place afterwards if there is nothing against it."""
     verdict = _verified(bench, trial, group)
@@ -46,6 +37,46 @@ def verified(bench: Bench, trial: Trial, group: Group) -> Trial:
         with bench.step("try", f"{trial.candidate.guard} once more: the whole suite is against it") as step:
             record.trial(step, verdict)
     return verdict
+
+
+def _ahead_of_suite(bench: Bench, trial: Trial, group: Group) -> Trial:
+    """What the tests say of a plausible patch that run the code which it changes, as far as they are cheap."""
+    assert trial.patch is not None  # a plausible trial has its patch
+    tests = [node for node in bench.tests_reaching(trial.patch) if node not in node_ids(group)]
+    broken = _broken(bench, trial.patch, tests)
+    if broken is None:
+        return trial
+    bench.reach.turned_down_by(broken)
+    return replace(trial, verdict=Verdict.REGRESSED, detail=_regressed(broken))
+
+
+def _broken(bench: Bench, patch: Patch, tests: Sequence[str]) -> str | None:
+    """The first of these tests that fails with the patch and passes without it when run in the same way, if any."""
+    sources = {patch.file: patch.after}
+    forked = bench.screen_some(tests, sources) if tests else None
+    if forked is not None:
+        broken = _failing_for_it(forked, lambda node: bench.screen_some((node,), {}))
+        if broken is not None:
+            return broken
+        met = dict(forked.outcomes)
+        tests = [node for node in tests if node not in met]
+    suite_seconds = bench.reach.suite_seconds
+    if not tests or suite_seconds < _WORTHWHILE or bench.reach.seconds_of(tests) > _SHORT * suite_seconds:
+        return None
+    fresh = bench.run(tests, sources)
+    return _failing_for_it(fresh, lambda node: bench.run((node,))) if patch.file in fresh.served else None
+
+
+def _failing_for_it(run: PytestRun, unpatched: Callable[[str], PytestRun | None]) -> str | None:
+    for node in run.failed[:_DOUBTS]:
+        control = unpatched(node)
+        if control is not None and node in control.passed:
+            return node
+    return None
+
+
+def _regressed(node: str) -> str:
+    return f"{node} passed before and fails with this patch"
 
 
 def _tried(bench: Bench, patch: Patch, group: Group) -> Trial:
