@@ -57,7 +57,7 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
     ),
     "all is pinned": (
         lambda step: mapping.pinned(step, [Pin("default", True, "")], [Firing(TEST, 2, 2), Firing("b", 0, 1)], [TEST]),
-        "Each of 1 parts of the patch that were looked at is pinned by a test. The guard acted 2 times in 1 of 2 tests.",
+        "Each of 1 parts of the patch that were looked at is pinned by a test. The guard acted 2 times in 1 of 2 tests",
     ),
     "a regression": (
         lambda step: mapping.verified(step, pytest_run(1), ["test_b"]),
