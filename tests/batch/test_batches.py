@@ -1,0 +1,281 @@
+"""`selfdebug batch` on real projects: what it repairs, what it leaves alone, what happens when it is cut short."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from selfdebug.batch.executors import executor
+from selfdebug.batch.isolation import ACTIVE, isolated
+from selfdebug.batch.ledger import Ledger, fingerprint
+from selfdebug.batch.orders import Cause, Causes, FindCauses, Lost, Order, Refused, RunSuite, SuiteRun
+from selfdebug.batch.plan import jobs_of
+from selfdebug.batch.records import JobResult, JobState, Shard, Target
+from selfdebug.batch.running import BatchRequest, run_batch
+from selfdebug.batch.schema import batch_schema
+from selfdebug.config import Settings
+from selfdebug.errors import EnvironmentUnusableError, UsageError
+from selfdebug.model import Progress
+from selfdebug.pytest_process import Interpreter
+from selfdebug.stages.failures import read_log
+from selfdebug.workspace.frozen import FrozenTree
+
+NAMES = b"def name(user):\r\n\treturn user.name\r\n\n\ndef size(box):\n    return len(box.items)\n"
+TESTS = """\
+import names
+
+
+def test_name():
+    assert names.name(None) is None
+
+
+def test_name_again():
+    assert not names.name(None)
+
+
+def test_size():
+    assert names.size(None) == 0
+"""
+LOG = b"""\
+=================================== FAILURES ===================================
+__________________________________ test_name ___________________________________
+test_names.py:5: in test_name
+    assert names.name(None) is None
+names.py:2: in name
+    return user.name
+E   AttributeError: 'NoneType' object has no attribute 'name'
+__________________________________ test_size ___________________________________
+test_names.py:13: in test_size
+    assert names.size(None) == 0
+names.py:6: in size
+    return len(box.items)
+E   AttributeError: 'NoneType' object has no attribute 'items'
+"""
+
+
+def git(root: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+    """Run git, with an identity."""
+    identity = ["-c", "user.name=case", "-c", "user.email=case@example.org"]
+    return subprocess.run(["git", *identity, *arguments], cwd=root, input=stdin, capture_output=True, check=True).stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository of two bugs, which are in edits that nobody has committed yet."""
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "names.py").write_bytes(b"")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "before")
+    (root / "names.py").write_bytes(NAMES)
+    (root / "test_names.py").write_text(TESTS)
+    return root
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files of its own, which is to be empty in the end."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return folder
+
+
+def seen(root: Path) -> tuple[bytes, ...]:
+    """What git says of the project."""
+    questions = (["status", "--porcelain"], ["stash", "list"], ["for-each-ref"], ["worktree", "list"])
+    return tuple(git(root, *question) for question in questions)
+
+
+def batch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line."""
+    command = [sys.executable, "-m", "selfdebug", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, check=False)
+
+
+def test_each_cause_is_a_job_and_the_patches_are_one(project: Path, temporary: Path) -> None:
+    before = seen(project)
+    done = batch("batch", "--jobs", "2", "--json", cwd=project)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, json.loads(batch_schema()))
+    assert (done.returncode, document["exit_reason"]) == (0, "repaired"), done.stderr
+    names = [["test_names.py::test_name", "test_names.py::test_name_again"], ["test_names.py::test_size"]]
+    assert sorted(job["node_ids"] for job in document["jobs"]) == names
+    assert all(job["report"]["final_status"] == "pass" for job in document["jobs"])
+    assert document["projects"][0]["check"]["sound"] is True
+    assert (seen(project), (project / "names.py").read_bytes()) == (before, NAMES)
+    assert list(temporary.iterdir()) == []
+    report = project.parent / "report.json"
+    report.write_bytes(done.stdout)
+    diff = batch("merge", str(report), "--format", "diff", cwd=project).stdout
+    git(project, "apply", "--check", "-", stdin=diff)
+    applied = json.loads(batch("merge", str(report), "--apply", "--json", cwd=project).stdout)["projects"][0]["applied"]
+    patched = (project / "names.py").read_bytes()
+    assert subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=project, check=False).returncode == 0
+    assert patched != NAMES
+    assert patched.count(b"\r\n") == NAMES.count(b"\r\n")
+    assert batch("rollback", applied, cwd=project).returncode == 0
+    assert (project / "names.py").read_bytes() == NAMES
+    git(project, "apply", "-", stdin=diff)
+    assert (project / "names.py").read_bytes() == patched
+    again = batch("merge", str(report), "--apply", cwd=project)
+    assert b"names.py changed since the batch began, so nothing is applied" in again.stdout
+    assert (again.returncode, (project / "names.py").read_bytes()) == (1, patched)
+
+
+# ---------------------------------------------------------------- resumption and shards
+
+
+def request(root: Path, **options: object) -> BatchRequest:
+    """A batch over the log, which needs no run of the tests to know its jobs."""
+    settings = Settings(root=root, python=Interpreter.find().path)
+    return replace(BatchRequest((Target(".", settings, read_log(LOG, root).failures),), 1), **options)  # type: ignore[arg-type]  # by name
+
+
+def quiet(_event: Progress) -> None:
+    """No display."""
+
+
+def keep_all(root: Path, folder: Path, sentence: str) -> None:
+    """Leave what an interrupted batch over the log leaves when all jobs had ended."""
+    batch_request = request(root)
+    digest = FrozenTree.freeze(root, folder).digest
+    ledger = Ledger(root, fingerprint(digest, batch_request.targets[0].settings))
+    causes = [Cause((f"test_names.py::{name}",), "") for name in ("test_name", "test_size")]
+    for job in jobs_of(".", causes):
+        ledger.save(JobResult(job, JobState.NOT_REPAIRED, sentence, 2.0), {})
+
+
+def test_finished_jobs_are_not_run_again_until_the_project_changes(project: Path, tmp_path: Path) -> None:
+    (project / "conftest.py").write_text("import time\ntime.sleep(60)\n")  # whatever runs the tests does not come back
+    keep_all(project, tmp_path / "frozen", "done before")
+    for shard in (None, Shard(1, 2)):
+        done, _ = run_batch(request(project, shard=shard, retries=0), quiet)
+        assert [result.sentence for result in done.results] == ["done before"] * (2 if shard is None else 1)
+        assert len(done.planned) == 2
+        keep_all(project, tmp_path / f"again-{shard is None}", "done before")
+    (project / "conftest.py").write_text("import os\nos.kill(os.getppid(), 9)\n")
+    done, _ = run_batch(request(project, shard=Shard(1, 2), retries=0), quiet)
+    assert [result.state for result in done.results] == [JobState.LOST]
+    assert (done.exit_code, done.exit_reason) == (1, "incomplete")
+
+
+def test_an_interrupted_batch_ends_its_jobs_and_leaves_nothing(project: Path, temporary: Path) -> None:
+    begun = temporary.parent / "begun"
+    (project / "conftest.py").write_text(f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(300)\n")
+    before = seen(project)
+    command = [sys.executable, "-m", "selfdebug", "batch", "--json"]
+    child = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGTERM)
+    document = json.loads(child.communicate(timeout=60)[0])
+    assert (child.returncode, document["exit_code"], document["exit_reason"]) == (130, 130, "interrupted")
+    assert list(temporary.iterdir()) == []
+    assert not [text for text in _environments() if str(temporary).encode() in text]
+    assert seen(project) == before
+
+
+def _environments() -> Iterator[bytes]:
+    """The environments of all processes of ours."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        if path.parent.name != str(os.getpid()):
+            with contextlib.suppress(OSError):
+                yield path.read_bytes()
+
+
+# ---------------------------------------------------------------- one order
+
+
+@pytest.fixture
+def order(project: Path, tmp_path: Path) -> Order:
+    """To find the causes in a copy of the project."""
+    folder = tmp_path / "batch"
+    frozen = FrozenTree.freeze(project, folder / "project")
+    (folder / ACTIVE).touch()
+    return Order(frozen.folder, "causes", Settings(root=project, python=Interpreter.find().path), (), FindCauses())
+
+
+def kill_once(order: Order, mark: Path) -> None:
+    """Let the tests kill the process of their job, once."""
+    conftest = order.folder / "tree" / "conftest.py"
+    conftest.write_text(
+        f"import os\nif not os.path.exists({str(mark)!r}):\n"
+        f"    open({str(mark)!r}, 'w').close()\n    os.kill(os.getppid(), 9)\n"
+    )
+
+
+def test_a_job_whose_process_dies_is_started_again(order: Order, tmp_path: Path) -> None:
+    kill_once(order, tmp_path / "mark")
+    reply = isolated(order, 1)
+    assert reply.tries == 2
+    assert isinstance(reply.answer, Causes)
+    assert [cause.sentence for cause in reply.answer.causes] == [
+        "AttributeError at names.py:2",
+        "AttributeError at names.py:6",
+    ]
+    (tmp_path / "mark").unlink()
+    lost = isolated(order, 0)
+    assert (lost.answer, lost.tries) == (Lost("its process was ended by signal 9"), 1)
+
+
+def test_the_suite_is_run_with_other_contents(order: Order) -> None:
+    fixed = NAMES.replace(b"return user.name", b"return None")
+    reply = isolated(replace(order, task=RunSuite({"names.py": fixed})), 0)
+    assert reply.answer == SuiteRun(("test_names.py::test_size",))
+
+
+def test_what_a_run_refuses_is_an_answer_and_not_tried_again(order: Order) -> None:
+    absent = replace(order, settings=replace(order.settings, python=order.folder / "python"))
+    reply = isolated(absent, 3)
+    assert isinstance(reply.answer, Refused)
+    assert "there is no Python interpreter" in reply.answer.sentence
+    assert reply.tries == 1
+
+
+def test_a_batch_that_is_not_there_any_more_starts_nothing(order: Order) -> None:
+    (order.folder.parent / ACTIVE).unlink()
+    reply = isolated(order, 3)
+    assert isinstance(reply.answer, Lost)
+    assert "name a shared folder with --work-dir" in reply.answer.sentence
+    assert reply.tries == 0
+
+
+# ---------------------------------------------------------------- Dask
+
+
+def test_a_dask_cluster_takes_the_same_orders(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        executor(1, cluster.scheduler_address) as pool,
+    ):
+        reply = pool.submit(isolated, order, 0).result(timeout=120)
+    assert isinstance(reply.answer, Causes)
+    assert len(reply.answer.causes) == 2
+
+
+def test_a_cluster_that_is_not_there_or_no_dask_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with pytest.raises(UsageError, match="There is no Dask scheduler at nonsense"), executor(1, "nonsense"):
+        pass
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EnvironmentUnusableError, match=r"pip install 'selfdebug\[dask\]'"), executor(1, "tcp://x:1"):
+        pass
