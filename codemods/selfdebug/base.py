@@ -35,6 +35,8 @@ class Test(StrEnum):
     HAS_KEY = "has-key"
     IN_RANGE = "in-range"
     NON_ZERO = "non-zero"
+    HAS_ATTRIBUTE = "has-attribute"
+    CALLABLE = "callable"
     NO_EXCEPTION = "no-exception"
 
 

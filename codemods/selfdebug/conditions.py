@@ -11,6 +11,7 @@ import libcst as cst
 
 from codemods.selfdebug import facts
 from codemods.selfdebug.base import RefusedError, Test
+from codemods.selfdebug.defaults import expression_of
 from codemods.selfdebug.precedence import operand_of_and, operand_of_comparison, operand_of_not
 from codemods.selfdebug.purity import is_constant, may_ask_again, may_be_read_before, may_repeat, may_run_before
 from codemods.selfdebug.scopes import fresh_name, is_dotted_name
@@ -85,18 +86,37 @@ def _build(site: Site, parameters: Parameters) -> Condition:
     test, receiver = parameters.test, site.receiver
     if test is Test.NOT_NONE:
         return Condition(test, receiver, f"{_SUBJECT} is not None", f"{_SUBJECT} is None")
-    if test is Test.TRUTHY:
-        return Condition(test, receiver, _SUBJECT, f"not {_SUBJECT}")
-    if test is Test.IS_INSTANCE:
-        question = f"isinstance({_SUBJECT}, {_class_list(parameters.classes)})"
-        return Condition(test, receiver, question, f"not {question}")
     if test is Test.HAS_KEY:
         container, key = _subscript(site)
         code = _repeatable_code(site, key)
         return Condition(test, container, f"{code} in {_SUBJECT}", f"{code} not in {_SUBJECT}")
     if test is Test.NON_ZERO:
         return Condition(test, receiver, f"{_SUBJECT} != 0", f"{_SUBJECT} == 0")
-    return _in_range(site)  # guards that ask no question at all never come here
+    if test is Test.IN_RANGE:
+        return _in_range(site)
+    question = _question(site, parameters)  # guards that ask nothing at all never come here
+    return Condition(test, receiver, question, f"not {question}")
+
+
+def _question(site: Site, parameters: Parameters) -> str:
+    """A condition whose opposite is written with `not`."""
+    if parameters.test is Test.IS_INSTANCE:
+        return f"isinstance({_SUBJECT}, {_class_list(parameters.classes)})"
+    if parameters.test is Test.HAS_ATTRIBUTE:
+        return f"hasattr({_SUBJECT}, {site.code(expression_of(site, repr(_attribute(site))))})"
+    if parameters.test is Test.CALLABLE:
+        return f"callable({_SUBJECT})"
+    return _SUBJECT
+
+
+def _attribute(site: Site) -> str:
+    node = site.expression
+    if not isinstance(node, cst.Attribute) or node.value is not site.receiver:
+        raise RefusedError("the dereference is no attribute of the receiver")
+    name = node.attr.value
+    if name.startswith("__") and not name.endswith("__"):
+        raise RefusedError("a private name means something else in a string")
+    return name
 
 
 def _in_range(site: Site) -> Condition:

@@ -19,15 +19,12 @@ from codemods.selfdebug.base import (
     Test,
 )
 from codemods.selfdebug.defaults import default_for
-from codemods.selfdebug.edits import attempt, deeper, line, replace_statement
-from codemods.selfdebug.exceptions import exception_names, refuse_caught
+from codemods.selfdebug.exceptions import handled
 from codemods.selfdebug.exits import check_return
 from codemods.selfdebug.runs import surely_bound_before
 from codemods.selfdebug.scopes import bound_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from codemods.selfdebug.sites import Rewrite, Site
 
 _KEY_ERROR = Parameters(None, Test.NO_EXCEPTION, ("KeyError",))
@@ -74,20 +71,7 @@ class TryAround(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        names = exception_names(parameters)
-        refuse_caught(site, names)
-        if not isinstance(site.holder, cst.BaseSmallStatement):
-            raise RefusedError("a handler would cover more than one statement")
-        if any(isinstance(step.parent, cst.Lambda) and step.child is step.parent.body for step in site.path):
-            raise RefusedError("the receiver is evaluated later than the statement")
-        fallback = _fallback(site, parameters)
-        code = names[0] if len(names) == 1 else f"({', '.join(names)})"
-        exceptions = cst.parse_expression(code)
-
-        def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
-            return [attempt([deeper(site, statement)], exceptions, [line(fallback)])]
-
-        return replace_statement(site, make)
+        return handled(site, parameters, lambda: _fallback(site, parameters))
 
 
 def _fallback(site: Site, parameters: Parameters) -> cst.BaseSmallStatement:

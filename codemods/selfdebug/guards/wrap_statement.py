@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import CONDITIONS, Example, Family, Guard, Refusal
+from codemods.selfdebug.base import CONDITIONS, Example, Family, Guard, Parameters, Refusal, Test
 from codemods.selfdebug.conditions import ahead, condition_for
 from codemods.selfdebug.edits import assignment, conditional, deeper, replace_run, with_name
 from codemods.selfdebug.runs import dependent_run
@@ -15,7 +15,6 @@ from codemods.selfdebug.sites import bare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codemods.selfdebug.base import Parameters
     from codemods.selfdebug.sites import Rewrite, Site
 
 
@@ -59,8 +58,20 @@ class WrapStatement(Guard):
             "def f(user):\n    # greet\n    if user is not None:\n        name = user.name\n\n"
             "        greet(name)  # hello\n    return 1\n",
         ),
+        Example(
+            "for box in boxes:\n    ‹«box».lid›.shut()\n",
+            "for box in boxes:\n    if hasattr(box, 'lid'):\n        box.lid.shut()\n",
+            Parameters(test=Test.HAS_ATTRIBUTE),
+        ),
+        Example(
+            "‹«done»()›\n",
+            "if callable(done):\n    done()\n",
+            Parameters(test=Test.CALLABLE),
+        ),
     )
     refusals = (
+        Refusal("‹«done»()›\n", "no attribute", Parameters(test=Test.HAS_ATTRIBUTE)),
+        Refusal("class A:\n    ‹«done».__x›()\n", "private", Parameters(test=Test.HAS_ATTRIBUTE)),
         Refusal("def f(u):\n    return ‹«u».name›\n", "would be dropped"),
         Refusal("def f(u):\n    n = ‹«u».name›\n    return n\n", "would be dropped"),
         Refusal("name = ‹«user».name›\n", "would be missing"),

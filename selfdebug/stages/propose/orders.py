@@ -64,8 +64,8 @@ _TESTS = {
     FaultKind.ZERO_DIVISION: (Test.NON_ZERO, Test.NO_EXCEPTION),
     FaultKind.UNBOUND_LOCAL: (Test.NO_EXCEPTION,),
     FaultKind.UNDEFINED_NAME: (Test.NO_EXCEPTION,),
-    FaultKind.MISSING_ATTRIBUTE: (Test.IS_INSTANCE, Test.NO_EXCEPTION),
-    FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.NO_EXCEPTION),
+    FaultKind.MISSING_ATTRIBUTE: (Test.IS_INSTANCE, Test.HAS_ATTRIBUTE, Test.NO_EXCEPTION),
+    FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.CALLABLE, Test.NO_EXCEPTION),
     FaultKind.UNPACK_COUNT: (Test.NO_EXCEPTION,),
     FaultKind.OTHER: (Test.NO_EXCEPTION,),
 }
@@ -89,6 +89,7 @@ _ITSELF, _GIVEN = 3, 1
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
 _CHAINED = frozenset({Operation.ATTRIBUTE, Operation.SUBSCRIPT, Operation.CALL, Operation.NAME})
+_COLLECTIONS = ("list", "tuple")
 _COERCIBLE = ("str", "int", "float", "bytes", "bool")
 
 
@@ -101,7 +102,9 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     for guard, test in itertools.product(guards().values(), _tests(kind)):
         if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site, statement):
             continue
-        base = ranking.guard_cost(guard, test, receiver, statement) - found.loans.bonus(guard.family)
+        if test is Test.CALLABLE and receiver.operation != "call":
+            continue
+        base = ranking.guard_cost(guard, test, receiver, statement, kind) - found.loans.bonus(guard.family)
         base += ranking.mistake_cost(guard, evidence.exception)
         base -= ranking.substitution_bonus(guard, is_used_later)
         form = found.loans.form(guard.family)
@@ -152,7 +155,17 @@ class _Parameters:
             role = DefaultRole.VALUE  # the handler assigns it
         if role not in self._found:
             self._found[role] = self._looked_for(role)
+        if guard.family is Family.LOOKUP_DEFAULT and role is DefaultRole.VALUE:
+            return tuple(default for default in self._found[role] if self._supports_next_use(default))
         return self._found[role]
+
+    def _supports_next_use(self, default: Default) -> bool:
+        """Whether what is done with the dereference itself can be done with the default."""
+        return all(
+            supports(default.code, use.operation.value, use.name)
+            for use in self._uses
+            if use.receiver == self._receiver.expression
+        )
 
     def classes(self, guard: Guard, test: Test) -> Iterator[tuple[str, ...]]:
         """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
@@ -164,6 +177,7 @@ class _Parameters:
                         yield (bad, name)
         elif test is Test.IS_INSTANCE:
             good = tuple(name for name in self._types()[1] if name in self._readable)
+            good = good or (_COLLECTIONS if self._is_single() else ())
             yield from dict.fromkeys([*self.loans.classes(self._readable), *([good] if good else [])])
         elif test is Test.NO_EXCEPTION:
             yield (self._evidence.exception.short_type,)
@@ -203,12 +217,22 @@ class _Parameters:
             case DefaultRole.RECEIVER:
                 found = for_receiver(receiver, location, self._evidence.observations, wanted.neutral)
                 usable = (each for each in lent if supports(each.code, receiver.operation, receiver.name))
-                return unique([*self._namesakes(receiver.code), *self._for_every_use(), *usable, *found])
+                return unique(
+                    [*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *usable, *found]
+                )
             case DefaultRole.VALUE:
                 code = text_at(site.source.lines, receiver.expression)
                 is_key = self._is_in_sort_key()
                 found = for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
-                found = unique([*(self._as_result() if self._is_returned() else ()), *self._of_key(), *lent, *found])
+                found = unique(
+                    [
+                        *(self._as_result() if self._is_returned() else ()),
+                        *self._of_key(),
+                        *self._uncalled(),
+                        *lent,
+                        *found,
+                    ]
+                )
                 return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
                 evident = [*self._results(), *self._passed(), *lent]
@@ -223,15 +247,31 @@ class _Parameters:
                 )
                 return unique([*made, *plain])
             case DefaultRole.IMPORT:
-                return tuple(Default(code, "binds the name", 0) for code in names.imports_for(receiver.code))
+                imports = () if receiver.code in self._readable else names.imports_for(receiver.code)
+                return tuple(Default(code, "binds the name", 0) for code in imports)
             case DefaultRole.NAME:
                 return tuple(Default(name, "is close to it", cost) for cost, name in enumerate(self._near()))
 
     def _namesakes(self, code: str) -> Iterator[Default]:
         return namesakes(code, self._site.source.tree, self._site.location.line)
 
+    def _is_single(self) -> bool:
+        """Whether one value stands where several are gone through."""
+        is_wrong = self._site.location.kind is FaultKind.WRONG_TYPE
+        return is_wrong and self._receiver.operation == "iterate" and self._receiver.code.isidentifier()
+
+    def _alone(self) -> Iterator[Default]:
+        """The receiver itself, where one value stands for several, or a value for a function that gives it."""
+        code = self._receiver.code
+        if self._is_single():
+            yield from (Default(each, f"{code} is one value", 0) for each in (f"[{code}]", f"({code},)"))
+
+    def _uncalled(self) -> Iterator[Default]:
+        if self._site.location.kind is FaultKind.WRONG_TYPE and self._receiver.operation == "call":
+            yield Default(self._receiver.code, "a value may stand where a function could", 0)
+
     def _for_every_use(self) -> Iterator[Default]:
-        if self._function is None:
+        if self._function is None or not self._site.location.kind.is_none:
             return iter(())
         return for_every_use(self._receiver.code, self._function, self._site.location.line)
 

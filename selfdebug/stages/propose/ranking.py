@@ -28,7 +28,8 @@ _FAMILY = {
     Family.HANDLER: 12,
 }
 # Truth turns away values that worked (0, an empty text); it is for guards that can say nothing else.
-_TEST = {Test.TRUTHY: 15, Test.NO_EXCEPTION: 1}
+_TEST = {Test.TRUTHY: 15, Test.NO_EXCEPTION: 1, Test.HAS_ATTRIBUTE: 2}
+_EMPTY = 1  # what has too few items often has none
 _RECEIVER = 4
 _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
@@ -60,9 +61,11 @@ def receiver_cost(index: int) -> int:
     return _RECEIVER * index
 
 
-def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt | None) -> int:
+def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt | None, kind: FaultKind) -> int:
     """How late a guard with this condition comes at a place."""
     cost = _FAMILY[guard.family] + guard.lateness + _TEST.get(test, 0)
+    if test is Test.TRUTHY and kind is FaultKind.INDEX_RANGE:
+        cost += _EMPTY - _TEST[test]
     if guard.family is Family.HANDLER and guard.default_use is DefaultUse.NONE:
         cost += _WIDENED  # it only fits a handler that is there already and lacks this type
     if guard.family is Family.EXPRESSION_DEFAULT and isinstance(statement, ast.Expr):
