@@ -57,6 +57,11 @@ def read_records(base: Path, project: ProjectFiles) -> Recorded:
     return reader.finished()
 
 
+def failure_of(record: dict[str, Any], node_id: str | None, when: When, project: ProjectFiles) -> Failure:
+    """The failure that the plugin describes in one record, apart from any run."""
+    return _Reader(project, None).failure(record, node_id, when)
+
+
 def _is_main(line: dict[str, Any]) -> bool:
     return line["kind"] == "hello" and not line["worker"]
 
@@ -140,10 +145,10 @@ class _Reader:
 
     def _take_failure(self, line: dict[str, Any]) -> None:
         if not line["node"]:  # of the session itself: an error in a hook
-            self._found.failures.append(self._failure(line, None, When(line["when"])))
+            self._found.failures.append(self.failure(line, None, When(line["when"])))
             return
         node_id = self._node(line["node"])
-        failure = self._failure(line, node_id, When(line["when"]))
+        failure = self.failure(line, node_id, When(line["when"]))
         if failure.when is When.COLLECT:
             self._found.outcomes.setdefault(node_id, Outcome.ERROR)
             if any(known.exception == failure.exception for known in self._details.get(node_id, ())):
@@ -198,7 +203,8 @@ class _Reader:
         if file is not None:
             self._found.loaded_before.add(file)
 
-    def _failure(self, record: dict[str, Any], node_id: str | None, when: When) -> Failure:
+    def failure(self, record: dict[str, Any], node_id: str | None, when: When) -> Failure:
+        """The failure of one record, with its causes and leaves."""
         if "exception" not in record:
             return _told_in_words(node_id, when, str(record.get("text", "")))
         return Failure(
@@ -206,8 +212,8 @@ class _Reader:
             when=when,
             exception=_exception(record["exception"]),
             frames=tuple(self._frame(frame) for frame in record["frames"]),
-            causes=tuple(self._failure(cause, node_id, when) for cause in record.get("causes", ())),
-            group=tuple(self._failure(leaf, node_id, when) for leaf in record.get("group", ())),
+            causes=tuple(self.failure(cause, node_id, when) for cause in record.get("causes", ())),
+            group=tuple(self.failure(leaf, node_id, when) for leaf in record.get("group", ())),
             is_live=True,
         )
 
