@@ -68,16 +68,20 @@ class _Chain:
 
     def feed(self, line: str) -> bool:
         """Take the line, or say that it does not belong here."""
-        if not line.strip():
+        if not line or line.isspace():
             return self._blank()
-        if self.state != "wait":
+        state = self.state
+        if state != "wait":
             self.blanks = 0
-        if grammar.is_chain_sentence(line):
+        if "exception" in line and grammar.is_chain_sentence(line):
             return self._chained()
         if grammar.TRACEBACK in line and grammar.is_traceback_header(line):
             return self._header(line)
-        reader = {"head": self._entry, "frames": self._entry, "message": self._message, "after": self._after}
-        return reader.get(self.state, self._waiting)(line)
+        if state in ("frames", "head"):
+            return self._entry(line)
+        if state == "message":
+            return self._message(line)
+        return self._after(line) if state == "after" else self._waiting(line)
 
     def _blank(self) -> bool:
         self.blanks += 1

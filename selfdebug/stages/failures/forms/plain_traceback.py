@@ -48,12 +48,13 @@ class PlainTraceback:
         """Take the line if it continues the traceback, or the lines of Django's page that follow it."""
         if self._reader is None:
             return False
-        text = line.strip()
-        for label in (_PAGE_TYPE, _PAGE_VALUE):
-            if text.startswith(label):
-                self._page[label] = text[len(label) :].strip()
-                return True
-        if not (self._page and text) and self._reader.feed(line):
+        if "Exception " in line:
+            text = line.strip()
+            for label in (_PAGE_TYPE, _PAGE_VALUE):
+                if text.startswith(label):
+                    self._page[label] = text[len(label) :].strip()
+                    return True
+        if not (self._page and line.strip()) and self._reader.feed(line):
             return True
         self.close()
         return False
