@@ -43,11 +43,12 @@ _UNSTEADY = ("DeadlineExceeded", "FailedHealthCheck", "Flaky", "FlakyFailure", "
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job that was done: what its tests told, or why that must not be used."""
+    """A job that was done: what its tests told, or why that must not be used; `was_run`: they were run in order."""
 
     recorded: Recorded
     seconds: float
     problem: str | None
+    was_run: bool
 
 
 class ForkServer(ABC):
@@ -143,7 +144,7 @@ class ForkServer(ABC):
         done = self._run(sources, limit, more)
         is_unused = done.problem is None and not _are_used(sources, done.recorded)
         self.problem = "the tests did not use the edited file" if is_unused else done.problem
-        self.is_beyond_forks = is_unused or self._odd_ends > odd_ends
+        self.is_beyond_forks = self.problem is not None and (done.was_run or self._odd_ends > odd_ends)
         return None if self.problem else self._result(done, run_id or self.tier.value)
 
     # ------------------------------------------------------------ starting
@@ -220,9 +221,10 @@ class ForkServer(ABC):
             recorded = read_records(records, self._project) if problem is None else Recorded()
         finally:
             remove_tree(folder)
-        if problem is None:
+        was_run = problem is None
+        if was_run:
             problem = _not_conclusive(recorded)
-        return Done(recorded, time.monotonic() - began, problem)
+        return Done(recorded, time.monotonic() - began, problem, was_run)
 
     @contextmanager
     def _surroundings(self, folder: Path) -> Iterator[Mapping[str, Any]]:  # noqa: ARG002 - for those that have some
