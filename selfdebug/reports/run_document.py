@@ -6,11 +6,14 @@ from typing import Any
 
 from codemods.selfdebug.spans import Span
 from selfdebug.model import (
+    Alternative,
     Attempt,
     Caught,
     Diagnosis,
     Failure,
+    Firing,
     Observation,
+    Pin,
     ProbeReport,
     Repair,
     Trial,
@@ -118,7 +121,39 @@ def _guard(attempt: Attempt) -> dict[str, Any]:
         "test": candidate.test,
         "reason": candidate.reason,
         "lines_touched": attempt.kept.lines_touched,
-        "pins": [{"part": pin.part, "pinned": pin.pinned, "message": pin.sentence} for pin in attempt.pins],
+        "pins": [_pin(pin) for pin in attempt.pins],
+        "firings": None if attempt.firings is None else [_firing(firing) for firing in attempt.firings],
+        "alternatives": [_alternative(other) for other in attempt.alternatives],
+    }
+
+
+def _pin(pin: Pin) -> dict[str, Any]:
+    return {
+        "part": pin.part,
+        "pinned": pin.pinned,
+        "message": pin.sentence,
+        "suggestion": pin.suggestion or None,
+    }
+
+
+def _firing(firing: Firing) -> dict[str, Any]:
+    return {"node_id": firing.node_id, "acted": firing.acted, "reached": firing.reached, "cut": firing.is_cut}
+
+
+def _alternative(other: Alternative) -> dict[str, Any]:
+    candidate = other.patch.candidate
+    return {
+        "candidate": candidate.id,
+        "guard": candidate.guard,
+        "file": candidate.file,
+        "site": candidate.site.value,
+        "line": candidate.expression.start_line,
+        "receiver": candidate.receiver_code,
+        "default": candidate.default,
+        "test": candidate.test,
+        "same": other.is_same,
+        "message": other.sentence,
+        "diff": decoded(unified(other.patch.file, other.patch.before, other.patch.after)),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codemods.selfdebug.spans import Span
 from selfdebug.model import (
+    Alternative,
     Attempt,
     Candidate,
     Caught,
@@ -13,6 +14,7 @@ from selfdebug.model import (
     FaultKind,
     FaultLocation,
     FinalStatus,
+    Firing,
     Frame,
     Link,
     Observation,
@@ -114,6 +116,27 @@ _USELESS = Candidate(
     test="truthy",
     reason="0 has no attribute orders either",
 )
+_EARLY = Candidate(
+    id="c3",
+    guard="early-return",
+    family="early-return",
+    file=_FILE,
+    site=Site.CRASH,
+    expression=_EXPRESSION,
+    receiver=_RECEIVER,
+    receiver_code="customer",
+    default="False",
+    default_source="neutral",
+    test="not-none",
+    reason="return before the statement",
+)
+_EARLY_PATCH = Patch(
+    _EARLY,
+    _FILE,
+    _BEFORE,
+    _BEFORE.replace(b"    if customer.o", b"    if customer is None:\n        return False\n    if customer.o"),
+    lines_touched=2,
+)
 _FAILED_TRIAL = Trial(_USELESS, Verdict.INEFFECTIVE, Tier.FRESH, 0.41, "the test still fails in the same place")
 
 KEPT = Repair(
@@ -130,9 +153,27 @@ KEPT = Repair(
             trials=(
                 _FAILED_TRIAL,
                 Trial(_CANDIDATE, Verdict.PLAUSIBLE, Tier.FRESH, 0.39, "the whole oracle passes", _PATCH),
+                Trial(_EARLY, Verdict.PLAUSIBLE, Tier.WARM, 0.02, "the failing test passes", _EARLY_PATCH),
             ),
             kept=_PATCH,
-            pins=(Pin("the value returned to a guest", pinned=False, sentence="no test notices 0 becoming 1"),),
+            pins=(
+                Pin(
+                    "condition customer is not None",
+                    pinned=False,
+                    sentence="No test of tests/test_discount.py notices when the condition customer is not None is "
+                    "always false.",
+                    suggestion="assert discount({'ada@example.org': 3}, 'ada@example.org') == 0",
+                ),
+            ),
+            firings=(Firing(_TEST, 1, 1), Firing(f"{_TEST}_again", 0, 2), Firing(f"{_TEST}_either", 0, 1)),
+            alternatives=(
+                Alternative(
+                    _EARLY_PATCH,
+                    "discount(customers={}, email='ada@example.org') gives 0 with the kept patch and False with "
+                    "this one.",
+                    is_same=False,
+                ),
+            ),
         ),
     ),
     files_patched=(_FILE,),

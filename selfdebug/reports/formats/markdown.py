@@ -8,6 +8,14 @@ from collections.abc import Iterator
 from selfdebug.model import Diagnosis, Failure, FinalStatus, Repair
 from selfdebug.reports.base import Example, Report, View
 from selfdebug.reports.evidence import crash_frame, guard_sentence, kept, readable_diff, trial_counts
+from selfdebug.reports.judging import (
+    MAX_ALTERNATIVES,
+    alternatives_left_out,
+    changed_lines,
+    differing,
+    firing_sentences,
+    loose_pins,
+)
 from selfdebug.terminal import one_line, plain
 
 _TITLES = {
@@ -26,6 +34,7 @@ def render(repair: Repair, _view: View) -> bytes:
         *(list(_origin(attempt.diagnosis)) for attempt in repair.attempts),
         list(_patch(repair)),
         list(_pins(repair)),
+        list(_alternatives(repair)),
         [f"> **Warning:** {escaped(warning)}" for warning in repair.warnings],
         list(_end(repair)),
     ]
@@ -102,14 +111,31 @@ def _patch(repair: Repair) -> Iterator[str]:
 
 
 def _pins(repair: Repair) -> Iterator[str]:
-    loose = [pin for attempt, _ in kept(repair) for pin in attempt.pins if not pin.pinned]
+    loose = loose_pins(repair)
     if loose:
         yield "Not pinned by any test:"
         yield ""
-        yield from (f"- {escaped(pin.part)}: {escaped(pin.sentence)}" for pin in loose)
+    for pin in loose:
+        remedy = f" To pin it: {code(pin.suggestion)}" if pin.suggestion else ""
+        yield f"- {escaped(pin.sentence)}{remedy}"
+
+
+def _alternatives(repair: Repair) -> Iterator[str]:
+    """The other patches that the tests accept and that do something else, each with the difference."""
+    for attempt, patch in kept(repair):
+        if others := differing(attempt)[:MAX_ALTERNATIVES]:
+            yield f"Also plausible, other than {escaped(patch.candidate.guard)}:"
+            yield ""
+        for other in others:
+            yield f"- {escaped(guard_sentence(other.patch))}. {escaped(other.sentence)}"
+            yield ""
+            yield from fenced("\n".join(changed_lines(other.patch)) + "\n", "diff")
+        if left_out := alternatives_left_out(attempt):
+            yield escaped(left_out)
 
 
 def _end(repair: Repair) -> Iterator[str]:
+    yield from (escaped(sentence) for sentence in firing_sentences(repair))
     if repair.attempts:
         yield f"{trial_counts(repair)} A patch that passes the tests is plausible, not proven."
 
@@ -145,9 +171,19 @@ diff --git a/shop/discount.py b/shop/discount.py
 
 Not pinned by any test:
 
-- the value returned to a guest: no test notices 0 becoming 1
+- No test of tests/test\_discount.py notices when the condition customer is not None is always false. To pin it: `assert discount({'ada@example.org': 3}, 'ada@example.org') == 0`
 
-2 candidates judged: 1 ineffective, 1 plausible. A patch that passes the tests is plausible, not proven.
+Also plausible, other than condition-prefix:
+
+- early-return on customer, default False (from neutral): return before the statement. discount(customers=\{\}, email='ada\@example.org') gives 0 with the kept patch and False with this one.
+
+```diff
++    if customer is None:
++        return False
+```
+
+condition-prefix on customer acted once in 1 of the 3 tests that come to it: tests/test\_discount.py::test\_a\_guest\_gets\_no\_discount (1).
+3 candidates judged: 2 plausible, 1 ineffective. A patch that passes the tests is plausible, not proven.
 """  # noqa: E501 - a Markdown table row and a list item are one line each
 
 REPORT = Report(

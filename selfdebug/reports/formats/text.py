@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from selfdebug.model import Attempt, Diagnosis, Failure, FinalStatus, Link, Repair
+from selfdebug.model import Attempt, Diagnosis, Failure, FinalStatus, Link, Patch, Repair
 from selfdebug.reports.base import Example, Report, View
 from selfdebug.reports.evidence import crash_frame, guard_sentence, kept, probe_lines, readable_diff, trial_counts
 from selfdebug.reports.excerpts import excerpt_of_fault, excerpt_of_frame
+from selfdebug.reports.judging import (
+    MAX_ALTERNATIVES,
+    alternatives_left_out,
+    changed_lines,
+    differing,
+    firing_sentences,
+    loose_pins,
+)
 from selfdebug.terminal import Paint, Tone, one_line
 
 MAX_FAILURES = 10
@@ -24,6 +32,7 @@ def render(repair: Repair, view: View) -> bytes:
         _diff(repair, paint),
         list(_verdict(repair, paint)),
         list(_not_pinned(repair, paint)),
+        *(list(_alternatives(attempt, patch, paint)) for attempt, patch in kept(repair)),
         list(_way_back(repair, view)),
         [paint(f"Warning: {warning}", Tone.WARNING) for warning in repair.warnings],
     ]
@@ -121,6 +130,7 @@ def _verdict(repair: Repair, paint: Paint) -> Iterator[str]:
     yield paint(one_line(_sentence(repair)), tone[repair.final_status], Tone.STRONG)
     if repair.attempts:
         yield paint(trial_counts(repair), Tone.FAINT)
+    yield from firing_sentences(repair)
 
 
 def _sentence(repair: Repair) -> str:
@@ -132,10 +142,26 @@ def _sentence(repair: Repair) -> str:
 
 
 def _not_pinned(repair: Repair, paint: Paint) -> Iterator[str]:
-    loose = [pin for attempt, _ in kept(repair) for pin in attempt.pins if not pin.pinned]
+    loose = loose_pins(repair)
     if loose:
         yield paint("Not pinned by any test:", Tone.WARNING)
-        yield from (f"  {one_line(pin.part)}: {one_line(pin.sentence)}" for pin in loose)
+    for pin in loose:
+        yield f"  {one_line(pin.sentence)}"
+        if pin.suggestion:
+            yield f"    To pin it: {one_line(pin.suggestion)}"
+
+
+def _alternatives(attempt: Attempt, patch: Patch, paint: Paint) -> Iterator[str]:
+    """The other patches that the tests accept and that do something else, each with the difference."""
+    others = differing(attempt)
+    if others:
+        yield paint(f"Also plausible, other than {patch.candidate.guard}:", Tone.WARNING)
+    for other in others[:MAX_ALTERNATIVES]:
+        yield f"  {guard_sentence(other.patch)}."
+        yield f"    {one_line(other.sentence)}"
+        yield from (f"    {paint(line, *_tones(line))}" for line in changed_lines(other.patch))
+    if left_out := alternatives_left_out(attempt):
+        yield f"  {left_out}" if others else left_out
 
 
 def _way_back(repair: Repair, view: View) -> Iterator[str]:
@@ -182,10 +208,19 @@ diff --git a/shop/discount.py b/shop/discount.py
      return 0
 
 The failing test passes with this plausible patch, and so do the 2 that passed before.
-2 candidates judged: 1 ineffective, 1 plausible.
+3 candidates judged: 2 plausible, 1 ineffective.
+condition-prefix on customer acted once in 1 of the 3 tests that come to it: \
+tests/test_discount.py::test_a_guest_gets_no_discount (1).
 
 Not pinned by any test:
-  the value returned to a guest: no test notices 0 becoming 1
+  No test of tests/test_discount.py notices when the condition customer is not None is always false.
+    To pin it: assert discount({'ada@example.org': 3}, 'ada@example.org') == 0
+
+Also plausible, other than condition-prefix:
+  early-return on customer, default False (from neutral): return before the statement.
+    discount(customers={}, email='ada@example.org') gives 0 with the kept patch and False with this one.
+    +    if customer is None:
+    +        return False
 
 To undo: selfdebug rollback 20260101-120000-1a2b
 """
