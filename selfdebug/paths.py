@@ -81,6 +81,12 @@ def is_test_file(relative: str) -> bool:
     )
 
 
+def repository_root(folder: Path) -> Path | None:
+    """The nearest folder upwards that git keeps, links followed; None where there is none."""
+    folder = folder.resolve()
+    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), None)
+
+
 def inside(root: Path, relative: str) -> Path | None:
     """The real file that `relative` names below `root`; None when it is missing or, links followed, lies outside."""
     try:

@@ -13,6 +13,7 @@ COMMANDS = {
     "run": ("run", "run", "Repair the failing tests of a project."),
     "batch": ("batch", "batch", "Repair many failures or projects at once."),
     "merge": ("batch", "merge", "Put the reports of several batches together."),
+    "ci": ("ci", "ci", "Run on a build machine, and report for its server."),
     "failures": ("inspection", "failures", "Show what a captured log says."),
     "probe": ("inspection", "probe", "Show the values in the failing statement."),
     "why": ("why", "why", "Show where a value of a failing test came from."),
