@@ -65,6 +65,17 @@ def bound_by(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(names)
 
 
+def parameter_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters of a function that have a default, each with it."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    with_default = positional[len(positional) - len(arguments.defaults) :]
+    yield from ((each.arg, value) for each, value in zip(with_default, arguments.defaults, strict=True))
+    for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if value is not None:
+            yield each.arg, value
+
+
 def used_in(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that the statements read, nested functions included."""
     return frozenset(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from codemods.selfdebug.scopes import parameter_defaults
 from selfdebug.stages.propose.defaults import Default, is_plain, literal, own_nodes
 
 _CERTAIN, _LIKELY = 0, 1
@@ -149,15 +150,6 @@ def _constants(tree: ast.Module) -> set[str]:
 
 def _given(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[ast.expr]:
     """The plain default of the parameter of that name, if it has one that is not None."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [
-        *zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    for argument, value in pairs:
-        is_told = (
-            value is not None and is_plain(value) and not (isinstance(value, ast.Constant) and value.value is None)
-        )
-        if argument.arg == name and value is not None and is_told:
+    for parameter, value in parameter_defaults(function):
+        if parameter == name and is_plain(value) and not (isinstance(value, ast.Constant) and value.value is None):
             yield value
