@@ -195,7 +195,7 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
         try:
             yield bench
         finally:
-            bench.screening.close()
+            bench.side_by_side.close()
             _record_early_end(bench)
 
 

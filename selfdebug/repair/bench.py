@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from codemods.selfdebug.base import RefusedError
@@ -23,6 +23,7 @@ from selfdebug.repair.choice import Chooser
 from selfdebug.repair.donors import mine_of
 from selfdebug.repair.reach import Reach
 from selfdebug.repair.screening import Screening
+from selfdebug.repair.side_by_side import Ask, Screened, SideBySide
 from selfdebug.stages.propose import Mine
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
@@ -54,10 +55,12 @@ class Bench:
     inner_seconds: list[float] = field(default_factory=list)
     reach: Reach = field(default_factory=Reach)
     screening: Screening = field(init=False)
+    side_by_side: SideBySide = field(init=False)
     mine: Mine = field(init=False)
 
     def __post_init__(self) -> None:
         self.screening = Screening(self.settings, self.interpreter)
+        self.side_by_side = SideBySide(self.settings, self.interpreter, self.screening)
         self.mine = mine_of(self.settings.root, self.workspace)
 
     def run(
@@ -93,6 +96,7 @@ class Bench:
         return tuple(node for node in tests if self.known.get(node) is Outcome.PASSED)
 
     def _run(self, node_ids: tuple[str, ...], sources: Mapping[str, bytes], **options: Any) -> PytestRun:
+        self.side_by_side.wait()
         done = run_pytest(
             self.interpreter,
             self.settings.root,
@@ -113,16 +117,23 @@ class Bench:
         self.screening.prepare(group, node_ids, self.changed)
 
     def screen(
-        self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]
-    ) -> PytestRun | None:
-        """As `run`, in a fork of a process that has collected the tests already; None where that cannot be told so."""
-        done = self.screening.run(group, node_ids, self.changed, sources, f"pytest-{len(self.runs) + 1}")
-        if done is not None:
-            self._record(done, "a process that has collected the tests once runs them again and again")
+        self, group: Sequence[Failure], node_ids: tuple[str, ...], patches: Sequence[Patch]
+    ) -> Iterator[tuple[Patch, Ask]]:
+        """Let the tests run with each of the patches in forks of processes that have collected them already."""
+        return self.side_by_side.runs(Screened(group, node_ids, self.changed), patches)
+
+    def asked(self, ask: Ask) -> PytestRun | None:
+        """The run of one of those patches; None where it cannot be told so."""
+        done = ask()
+        if done is None:
+            return None
+        done = replace(done, id=f"pytest-{len(self.runs) + 1}")
+        self._record(done, "a process that has collected the tests once runs them again and again")
         return done
 
     def look(self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]) -> PytestRun:
         """Run tests of a group with the probes that `sources` hold, in a fork where that can be told."""
+        self.side_by_side.wait()
         done = self.screening.look(group, node_ids, self.changed, sources, f"pytest-{len(self.runs) + 1}")
         if done is None:
             return self.run(node_ids, sources, record_probes=True)
@@ -131,6 +142,7 @@ class Bench:
 
     def screen_some(self, tests: Sequence[str], sources: Mapping[str, bytes], probes: bool = False) -> PytestRun | None:
         """As `screen`, but with other tests of the same files, and with recorders where `sources` hold `probes`."""
+        self.side_by_side.wait()
         done = self.screening.run_some(tests, sources, f"pytest-{len(self.runs) + 1}", probes)
         if done is not None:
             self._record(done, "a process that has collected the tests once runs some of them with a changed patch")
@@ -159,6 +171,7 @@ class Bench:
 
     def write(self, file: str, data: bytes) -> None:
         """Make `data` the content of `file`: on disk after a snapshot, or in memory on a dry run."""
+        self.side_by_side.wait()
         if file not in self.originals:
             self.originals[file] = self.workspace.read(file)
         if not self.settings.dry_run:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.source import Source
 from selfdebug.model import Candidate, Patch, Trial
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.diagnosing import Case
+from selfdebug.repair.quota import Quota, by_turn
 from selfdebug.stages.propose import (
     Evidence,
     apply_candidate,
@@ -22,35 +22,55 @@ from selfdebug.stages.propose import (
 from selfdebug.stages.validate import refused
 from selfdebug.trace import mapping as record
 
+_FIRST_ROUND = 8
 _ROUND = 24
+
+
+@dataclass
+class _Round:
+    """What became of the candidates of one round; those that have to wait for the next are `left`, in their order."""
+
+    patches: list[Patch] = field(default_factory=list)
+    refusals: list[Trial] = field(default_factory=list)
+    left: list[Candidate] = field(default_factory=list)
 
 
 def rounds(bench: Bench, case: Case, trials: list[Trial]) -> Iterator[list[Patch]]:
     """The edits of the candidates that fit, some at a time, most likely first; equal edits come once.
 
-    The refusals of each round are added to `trials`.
+    No kind of candidate fills a round alone. The refusals of each round are added to `trials`.
     """
     seen: set[tuple[str, bytes]] = set()
-    for candidates in batched(_candidates(bench, case), _ROUND):
-        with bench.step("propose", "collecting candidates") as step:
-            edits = [_patched(bench, candidate) for candidate in candidates]
-            refusals = [edit for edit in edits if isinstance(edit, Trial)]
-            patches = {(edit.file, edit.after): edit for edit in reversed(edits) if isinstance(edit, Patch)}
-            fresh = [patch for key, patch in reversed(patches.items()) if key not in seen]
-            seen.update(patches)
-            trials.extend(refusals)
-            record.proposed(
-                step,
-                [patch.candidate for patch in fresh],
-                [(trial.candidate.guard, trial.detail) for trial in refusals],
-            )
-        yield fresh
+    size = _FIRST_ROUND
+    for part in by_turn(list(_candidates(bench, case))):
+        waiting = part
+        while waiting:
+            with bench.step("propose", "collecting candidates") as step:
+                made = _round(bench, waiting, seen, size)
+                trials.extend(made.refusals)
+                record.proposed(
+                    step,
+                    [patch.candidate for patch in made.patches],
+                    [(trial.candidate.guard, trial.detail) for trial in made.refusals],
+                )
+            yield made.patches
+            waiting, size = made.left, _ROUND
 
 
-def batched(candidates: Iterator[Candidate], size: int) -> Iterator[list[Candidate]]:
-    """The candidates in lists of at most `size` (itertools.batched is not there before Python 3.12)."""
-    while batch := list(itertools.islice(candidates, size)):
-        yield batch
+def _round(bench: Bench, waiting: Sequence[Candidate], seen: set[tuple[str, bytes]], size: int) -> _Round:
+    made, quota = _Round(), Quota()
+    for candidate in waiting:
+        if len(made.patches) == size or not quota.has_room_for(candidate):
+            made.left.append(candidate)
+            continue
+        edit = _patched(bench, candidate)
+        if isinstance(edit, Trial):
+            made.refusals.append(edit)
+        elif (edit.file, edit.after) not in seen:
+            seen.add((edit.file, edit.after))
+            quota.take(candidate)
+            made.patches.append(edit)
+    return made
 
 
 def untested(bench: Bench, case: Case) -> Patch | None:

@@ -7,11 +7,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from selfdebug.model import Tier, Trial, Verdict
+from selfdebug.model import Patch, Tier, Trial, Verdict
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.candidates import rounds
 from selfdebug.repair.diagnosing import Case
+from selfdebug.repair.grouping import MAX_SCREENED, node_ids
 from selfdebug.repair.progress import progress
+from selfdebug.repair.side_by_side import Ask
 from selfdebug.repair.trials import screened
 
 _MOST_PLAUSIBLE = 5
@@ -50,16 +52,21 @@ class Search:
         self.trials[self.trials.index(trial)] = instead
 
     def _judged(self) -> Iterator[Found]:
-        for patch in itertools.chain.from_iterable(rounds(self.bench, self.case, self.trials)):
+        for patch, forked in self._begun():
             if self.tried == self.budget:
                 self.bench.warnings.append(f"The limit of {self.bench.settings.max_candidates} candidates was reached.")
                 return
             if patch.candidate.is_hard_coded and progress(self.trials, self.case.group) is not None:
                 return  # a second guard is better than the answer itself
             self.tried += 1
-            trial = screened(self.bench, patch, self.case.group, f"candidate {self.tried}")
+            trial = screened(self.bench, patch, self.case.group, f"candidate {self.tried}", forked)
             self.trials.append(trial)
             yield Found(trial, self.bench.recorder.last("try"))
+
+    def _begun(self) -> Iterator[tuple[Patch, Ask]]:
+        group = self.case.group
+        for patches in rounds(self.bench, self.case, self.trials):
+            yield from self.bench.screen(group[:MAX_SCREENED], node_ids(group), patches)
 
     def _further(self, first: Found, judged: Iterator[Found]) -> Iterator[Found]:
         """The other plausible ones of comparable rank; none where each trial is a start of pytest."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from selfdebug.model import Outcome, Patch, PytestRun, Tier, Trial, Verdict
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
+from selfdebug.repair.side_by_side import Ask
 from selfdebug.stages.validate import judge, regressions
 from selfdebug.trace import mapping as record
 
@@ -19,11 +20,11 @@ _WORTHWHILE = 2.0
 """Seconds of tests from which on it is worth one more run of the suite to know what each test runs."""
 
 
-def screened(bench: Bench, patch: Patch, group: Group, which: str) -> Trial:
-    """What the failing tests say of a patch; nothing of it stays on disk."""
+def screened(bench: Bench, patch: Patch, group: Group, which: str, forked: Ask) -> Trial:
+    """What the failing tests say of a patch, in a fork first; nothing of it stays on disk."""
     candidate = patch.candidate
     with bench.step("try", f"{which}: {candidate.guard} at {candidate.file}:{candidate.expression.start_line}") as step:
-        trial = _tried(bench, patch, group)
+        trial = _tried(bench, patch, group, forked)
         if trial.verdict is Verdict.PLAUSIBLE:
             trial = _ahead_of_suite(bench, trial, group)
         record.trial(step, trial)
@@ -79,11 +80,11 @@ def _regressed(node: str) -> str:
     return f"{node} passed before and fails with this patch"
 
 
-def _tried(bench: Bench, patch: Patch, group: Group) -> Trial:
+def _tried(bench: Bench, patch: Patch, group: Group, forked: Ask) -> Trial:
     screened = group[:MAX_SCREENED]
-    forked = bench.screen(screened, node_ids(group), {patch.file: patch.after})
-    if forked is not None:
-        trial = judge(patch, screened, forked, forked.tier)
+    quick = bench.asked(forked)
+    if quick is not None:
+        trial = judge(patch, screened, quick, quick.tier)
         if trial.verdict in (Verdict.PLAUSIBLE, Verdict.INEFFECTIVE):
             return trial
     run = bench.run(node_ids(group), {patch.file: patch.after})
