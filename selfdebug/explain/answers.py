@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from selfdebug.explain.facts import Fact, Facts, named
+from selfdebug.explain.facts import Fact, Facts, TrialFact, named
 from selfdebug.explain.subject import asked_guards, asked_name, is_guard
 from selfdebug.explain.wording import exception_text, inline, span, verdicts
 from selfdebug.trace.queries.base import cut, shown
@@ -37,9 +37,11 @@ def why_patch(facts: Facts, question: str) -> Iterator[str]:
     if diagnosis:
         yield f"It answers this diagnosis: {inline(diagnosis.value)} [{diagnosis.step}]."
     kept_trials = {step.because for step in facts.kept}
-    before = [trial for trial in facts.trials if trial.step not in kept_trials]
-    if before:
-        yield f"I rejected {len(before)} other candidates: {verdicts(before)} [{span(before)}]."
+    others = [trial for trial in facts.trials if trial.step not in kept_trials]
+    rejected = [trial for trial in others if trial.verdict != "plausible"]
+    if rejected:
+        yield f"I rejected {len(rejected)} other candidates: {verdicts(rejected)} [{span(rejected)}]."
+    yield from _alternatives(facts)
     yield from _pins(facts)
 
 
@@ -55,6 +57,10 @@ def _one_guard(facts: Facts, guard: str) -> Iterator[str]:
     for trial in tried[:MAX_LISTED]:
         if trial.verdict == "plausible" and any(step.because == trial.step for step in facts.kept):
             yield f"I did keep {trial.name} [{trial.step}]."
+        elif trial.verdict == "plausible":
+            other = next((item for item, _ in facts.members("comparison.others") if _is_of(item, trial)), None)
+            differs = f" {inline(other.get('sentence'))}" if other else ""
+            yield f"I tried {trial.name} and it was plausible, but another one came before it [{trial.step}].{differs}"
         else:
             yield f"I tried {trial.name} and it was {trial.verdict}: {inline(trial.detail)} [{trial.step}]."
     if len(tried) > MAX_LISTED:
@@ -233,9 +239,12 @@ def is_it_safe(facts: Facts, question: str) -> Iterator[str]:
         kept = facts.trials[-1] if facts.trials else None
         yield f"The tests said: {inline(kept.detail)} [{kept.step}]." if kept else "No test run is recorded for it."
     yield from _pins(facts)
+    yield from _alternatives(facts)
     fired = facts.get("patch.fired")
     if fired and isinstance(fired.value, dict):
-        yield f"The guard acted {sum(fired.value.values())} times in {len(fired.value)} tests [{fired.step}]."
+        acting = [count for count in fired.value.values() if count]
+        times = f"{sum(acting)} time{'s' if sum(acting) != 1 else ''}"
+        yield f"The guard acted {times}, in {len(acting)} of {len(fired.value)} tests that come to it [{fired.step}]."
     checks = [check for check in facts.trace.checks if check.looked_at]
     if facts.findings():
         yield f"I found {len(facts.findings())} contradictions in this run, named below."
@@ -288,9 +297,33 @@ def _pins(facts: Facts) -> Iterator[str]:
         return
     loose = [pin for pin in facts.items("patch.pins") if not pin.get("pinned")]
     for pin in loose[:MAX_LISTED]:
-        yield f"Not pinned by any test: {inline(pin.get('part'))}; {inline(pin.get('sentence'))} [{fact.step}]."
-    if not loose:
+        remedy = f" To pin it: {inline(pin.get('suggestion'))}" if pin.get("suggestion") else ""
+        yield f"Not pinned by any test: {inline(pin.get('part'))}; {inline(pin.get('sentence'))} [{fact.step}].{remedy}"
+    if not fact.value:
+        yield f"What the tests pin of it could not be told: no part of it could be varied [{fact.step}]."
+    elif not loose:
         yield f"Every part of it that was varied is pinned by a test [{fact.step}]."
+
+
+def _alternatives(facts: Facts) -> Iterator[str]:
+    """The other plausible patches of the last comparison, those that do something else one by one."""
+    fact = facts.get("comparison.others")
+    others = facts.items("comparison.others")
+    if fact is None or not others:
+        return
+    differing = [other for other in others if not other.get("same")]
+    for other in differing[:MAX_LISTED]:
+        candidate = other.get("candidate")
+        name = named(candidate) if isinstance(candidate, dict) else "another patch"
+        yield f"{name} was plausible as well, but differs: {inline(other.get('sentence'))} [{fact.step}]."
+    if len(others) > len(differing):
+        same = len(others) - len(differing)
+        yield f"{same} other plausible patch{'es' if same != 1 else ''} did the same in every test [{fact.step}]."
+
+
+def _is_of(other: dict[str, Any], trial: TrialFact) -> bool:
+    candidate = other.get("candidate")
+    return isinstance(candidate, dict) and candidate.get("id") == trial.candidate.get("id")
 
 
 def _rejected(facts: Facts) -> Iterator[str]:

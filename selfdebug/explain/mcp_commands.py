@@ -42,9 +42,7 @@ async def run_command(
     When the caller is cancelled the command is interrupted and waited for, so that it has rolled back before this
     raises.
     """
-    words = [sys.executable, "-m", "selfdebug", *command.words]
-    env = {**os.environ, **environ, "PYTHONIOENCODING": "utf-8"}
-    process = await anyio.open_process(words, cwd=command.root, env=env, start_new_session=True)
+    process, tether = await _started(command, environ)
     try:
         output: list[str] = []
         said: list[str] = []
@@ -56,7 +54,25 @@ async def run_command(
     finally:
         with anyio.CancelScope(shield=True):
             await _put_down(process)
+        os.close(tether)
     return Finished(exit_code, _document("".join(output)), "\n".join(said)[-MAX_STDERR:])
+
+
+async def _started(command: Command, environ: Mapping[str, str]) -> tuple[anyio.abc.Process, int]:
+    """The process, and the descriptor that it lives no longer than, however this process ends."""
+    watched, tether = os.pipe()
+    words = [sys.executable, "-m", "selfdebug.explain.tethered", str(watched), *command.words]
+    env = {**os.environ, **environ, "PYTHONIOENCODING": "utf-8"}
+    try:
+        process = await anyio.open_process(
+            words, cwd=command.root, env=env, start_new_session=True, pass_fds=(watched,)
+        )
+    except OSError:
+        os.close(tether)
+        raise
+    finally:
+        os.close(watched)
+    return process, tether
 
 
 async def _put_down(process: anyio.abc.Process) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -259,6 +260,29 @@ def test_a_cancelled_run_is_rolled_back(tmp_path: Path, era: str) -> None:
     assert str(sessions[0][0]).startswith("mcp-")
     assert not query(root / ".selfdebug", "run_overview").found, "the run is the session's, not everybody's"
     assert query(root / ".selfdebug", "run_overview", Owner(sessions[0][0])).found
+
+
+def test_a_run_ends_with_a_server_that_is_killed_outright(tmp_path: Path) -> None:
+    root = failing_project(tmp_path / "project", SLOW)
+    command = [sys.executable, "-m", "selfdebug", "mcp", "--root", str(root)]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert server.stdin is not None
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    for message in (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "run", "arguments": {}}},
+    ):
+        server.stdin.write(json.dumps(message).encode() + b"\n")
+        server.stdin.flush()
+    deadline = time.monotonic() + 60
+    while (root / "src_root" / "shop.py").read_text() == SOURCE and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert (root / "src_root" / "shop.py").read_text() != SOURCE, "the run edits the file in place"
+    server.kill()
+    server.communicate()
+    assert [status for _, status in query_sessions(root)] == ["interrupted"]
+    assert (root / "src_root" / "shop.py").read_text() == SOURCE
 
 
 def query_sessions(root: Path) -> list[tuple[str | None, str | None]]:
