@@ -164,6 +164,7 @@ class Folder:
     ) -> None:
         """Put a new file in the place of `name`; `check` is called just before and may raise to prevent it.
 
+        Its bytes are synced before, its name is not after: until then a power cut leaves the one file or the other.
         Raises CannotReplaceError where only writing in place may work, else OSError; then `name` is unchanged.
         """
         with self._published(name, temporary, check):
@@ -190,7 +191,6 @@ class Folder:
             if error.errno in _NO_REPLACING:
                 raise CannotReplaceError(error.errno, error.strerror, name) from error
             raise
-        self.sync()
 
     def overwrite(self, name: str, data: bytes, traits: Traits) -> None:
         """Write into the file that is there: first the bytes, then its end, so that a cut leaves new before old."""
@@ -224,19 +224,24 @@ class Folder:
             os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=self._fd, follow_symlinks=False)
 
     def append(self, name: str, data: bytes) -> None:
-        """Add to the end of a file, made where it is absent, and sync it; a torn last line is closed first."""
+        """Add to the end of a file, made where it is absent; a torn last line is closed first. Nothing is synced."""
         fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FILE_FLAGS, 0o600, dir_fd=self._fd)
         try:
             size = os.fstat(fd).st_size
             if size and os.pread(fd, 1, size - 1) != b"\n":
                 data = b"\n" + data
             _write(fd, name, data)
+        finally:
+            os.close(fd)
+
+    def sync_file(self, name: str) -> None:
+        """Make the bytes of a file durable; its name is another matter."""
+        fd = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=self._fd)
+        try:
             announce("sync", name)
             os.fsync(fd)
         finally:
             os.close(fd)
-        if not size:
-            self.sync()
 
     def link(self, name: str, target: Folder, new: str) -> None:
         """Give the file `name` a second name in another folder of the same file system."""

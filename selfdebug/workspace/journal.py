@@ -1,6 +1,6 @@
 """The journal of a run: what was saved, what is about to be written, and how the run ended.
 
-One JSON object a line, each synced before the step that it announces. A line that was cut by a crash announces a step
+One JSON object a line, synced before the step that it announces. A line that was cut by a crash announces a step
 that never began, so it is left out when the journal is read. A journal may come with a cloned repository: its names
 are checked like any other input before they are used.
 """

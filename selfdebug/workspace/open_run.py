@@ -1,7 +1,8 @@
 """The files of the run that is going on: saved before the first edit, edited, then put back or kept.
 
-The order that makes every instant safe: the saved bytes and the journal are synced to disk, then a write is announced
-in the journal, then it happens. Whoever finds an unfinished journal without an owner can put everything back.
+The order that makes every instant safe: the saved bytes are synced to disk, then the journal with all that was saved and
+with the announcement of the write, then it happens. Whoever finds an unfinished journal without an owner can put
+everything back.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class OpenRun:
         self._on_disk: dict[str, str | None] = {}
         self.git_refusal: str | None = None
         if not run.state.run_id:
-            run.note(Begun(run.run_id, time.time(), os.getpid(), socket.gethostname()))
+            run.prepare(Begun(run.run_id, time.time(), os.getpid(), socket.gethostname()))
 
     @property
     def run_id(self) -> str:
@@ -106,7 +107,7 @@ class OpenRun:
             copy = self._run.save(self._run.stem_of(saved), content.data)
             mode, mtime = content.traits.mode, content.mtime_ns
             saved = Saved(place.file, number, digest(content.data), mode, mtime, copy, None)
-        self._run.note(saved)
+        self._run.prepare(saved)
         self._on_disk[place.file] = saved.sha
 
     def _save_in_git(self) -> bool:
@@ -117,7 +118,7 @@ class OpenRun:
             self.git_refusal = str(error)
             return False
         with explained("The snapshot cannot be recorded, so the files are not edited"):
-            self._run.note(Snapshotted(reference, commit))
+            self._run.prepare(Snapshotted(reference, commit))
         return True
 
     def _back_up(self, contents: Mapping[str, Content | None]) -> None:
@@ -126,7 +127,9 @@ class OpenRun:
                 saved = self._run.state.saved[file]
                 path = self._project.backups.save(_name(file), content.data)
                 with explained("The backup cannot be recorded, so the files are not edited"):
-                    self._run.note(Saved(file, saved.number, saved.sha, saved.mode, saved.mtime_ns, saved.copy, path))
+                    self._run.prepare(
+                        Saved(file, saved.number, saved.sha, saved.mode, saved.mtime_ns, saved.copy, path)
+                    )
 
     # ------------------------------------------------------------ writing
 
@@ -194,11 +197,18 @@ class OpenRun:
         state = self._run.state
         changed = [file for file in state.planned if self._on_disk[file] != state.saved[file].sha]
         with explained("The patch cannot be recorded"):
+            self._sync_folders_of(changed)
             for file in changed:
-                self._run.note(Final(file, self._on_disk[file] or ""))
+                self._run.prepare(Final(file, self._on_disk[file] or ""))
             self._run.note(Ended(RunStatus.KEPT.value, time.time(), message, False))
         copies = tuple(self._place_of(state.saved[file]) for file in changed if state.saved[file].copy)
         return Kept(self.run_id, tuple(changed), copies)
+
+    def _sync_folders_of(self, files: Sequence[str]) -> None:
+        located = {place.file.rpartition("/")[0]: place for place in map(self._project.locate, files)}
+        for place in located.values():
+            with folder_of(self._project.root, place) as folder:
+                folder.sync()
 
     def stash(self, files: Mapping[str, bytes], message: str) -> tuple[str, ...]:
         """Put an attempt where it can be brought back from: an entry on refs/stash, else copies beside the backups."""

@@ -74,7 +74,7 @@ def prune(project: Project, state: Folder, current: str) -> None:
     old = {*ended[: max(0, len(ended) - _REMEMBERED)], *(run_id for run_id in run_ids(state) if run_id not in known)}
     for run_id in old - {current}:
         with contextlib.suppress(GitRefusedError):
-            if known.get(run_id, RunState()).reference is not None:
+            if run_id not in known or known[run_id].reference is not None:
                 project.git().release(run_id)
         with contextlib.suppress(OSError), state.enter(RUNS_NAME) as runs:
             with opened_run(state, run_id) as run:

@@ -95,6 +95,7 @@ class Restorer:
             folder.sync()
         else:
             self._bring(folder, located, saved, ours, temporary)
+            folder.sync()
             written = content_of(folder, located.name)
             if written is None or digest(written.data) != saved.sha:
                 raise OSError(errno.EIO, "the restored bytes could not be read back")

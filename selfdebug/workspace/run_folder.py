@@ -35,6 +35,7 @@ class RunFolder:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
+        self._has_new_names = False
         self.state = RunState()
         if folder.stat(_JOURNAL_NAME) is not None:
             self.state = fold(folder.read(_JOURNAL_NAME).data.splitlines())
@@ -54,17 +55,29 @@ class RunFolder:
         """The open folder, which also holds the files that are taken back whole."""
         return self._folder
 
-    def note(self, record: Record) -> None:
-        """Append to the journal, synced before this returns."""
+    def prepare(self, record: Record) -> None:
+        """Append to the journal; durable with the next `note`, which has to come before anything is edited."""
+        self._has_new_names |= self._folder.stat(_JOURNAL_NAME) is None
         self._folder.append(_JOURNAL_NAME, encode(record))
         self.state.add(record)
 
+    def note(self, record: Record) -> None:
+        """Append to the journal; it is durable with all that was prepared and saved when this returns."""
+        self.prepare(record)
+        self._folder.sync_file(_JOURNAL_NAME)
+        if self._has_new_names:
+            self._folder.sync()
+            self._has_new_names = False
+
     def save(self, stem: str, data: bytes, label: str = "bak") -> str:
-        """Keep a copy; returns its name in the folder. One that a killed process left there is not trusted."""
+        """Keep a copy, durable with the next `note`; returns its name in the folder.
+
+        One that a killed process left there is not trusted.
+        """
         copy = f"{stem}.{label}"
         self._folder.remove(copy)
         self._folder.create(copy, data)
-        self._folder.sync()
+        self._has_new_names = True
         return copy
 
     def announce_overwriting(self, saved: Saved, current: bytes, data: bytes) -> None:
