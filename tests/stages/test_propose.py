@@ -293,7 +293,12 @@ def test_a_value_gets_its_default_where_it_was_handed_on() -> None:
     proposed = list(propose([births[1]], Evidence(ExceptionRecord("TypeError", "..."), (), Expectations())))
     first = apply_candidate(proposed[0], place.source)
     assert first.after.decode() == STORED.replace("self.o = o", "self.o = o or {}")
-    assert {candidate.guard for candidate in proposed} == {"or-default", "receiver-default", "substitute-before"}
+    assert {candidate.guard for candidate in proposed} == {
+        "or-default",
+        "receiver-default",
+        "substitute-before",
+        "substitute-parameter",
+    }
 
 
 def test_only_a_none_has_births_that_a_default_can_end() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
+from codemods.selfdebug.base import DefaultRole, Family, Guard, Test
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Receiver, Site
 
 _FAMILY = {
@@ -33,7 +33,7 @@ _EMPTY = 1  # what has too few items often has none
 _RECEIVER = 4
 _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
-_WIDENED = -11
+_WIDENING, _WIDENED = "except-widen", -11
 _UNREAD = 4
 _OWING = ("__getitem__", "__delitem__", "__missing__", "pop", "popitem")
 _OWED = 10
@@ -66,7 +66,7 @@ def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt
     cost = _FAMILY[guard.family] + guard.lateness + _TEST.get(test, 0)
     if test is Test.TRUTHY and kind is FaultKind.INDEX_RANGE:
         cost += _EMPTY - _TEST[test]
-    if guard.family is Family.HANDLER and guard.default_use is DefaultUse.NONE:
+    if guard.id == _WIDENING:
         cost += _WIDENED  # it only fits a handler that is there already and lacks this type
     if guard.family is Family.EXPRESSION_DEFAULT and isinstance(statement, ast.Expr):
         cost += _UNREAD  # nobody reads the value: leaving the statement out says it better
@@ -77,7 +77,7 @@ def guard_cost(guard: Guard, test: Test, receiver: Receiver, statement: ast.stmt
 
 def mistake_cost(guard: Guard, exception: ExceptionRecord) -> int:
     """How much later a handler comes for an exception that programs raise by mistake: it would hide the next one."""
-    is_new_handler = guard.family is Family.HANDLER and guard.default_use is not DefaultUse.NONE
+    is_new_handler = guard.family is Family.HANDLER and guard.id != _WIDENING
     return _HIDES_MISTAKES if is_new_handler and exception.short_type in _MISTAKES else 0
 
 
