@@ -1,7 +1,7 @@
 """The files of the run that is going on: saved before the first edit, edited, then put back or kept.
 
-The order that makes every instant safe: the saved bytes are synced to disk, then the journal with all that was saved and
-with the announcement of the write, then it happens. Whoever finds an unfinished journal without an owner can put
+The order that makes every instant safe: the saved bytes are synced to disk, then the journal with all that was saved
+and with the announcement of the write, then it happens. Whoever finds an unfinished journal without an owner can put
 everything back.
 """
 
