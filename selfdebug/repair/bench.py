@@ -17,7 +17,7 @@ from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
-from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun
+from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun, Tier
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.choice import Chooser
 from selfdebug.repair.donors import mine_of
@@ -29,6 +29,11 @@ from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
 
 Events = Callable[[Progress], None]
+
+_WHY_FORKED = {
+    Tier.WARM: "a process that has collected the tests once runs them again and again",
+    Tier.PRELOADED: "a process that has imported the libraries once runs all that follows again and again",
+}
 
 
 @dataclass
@@ -128,7 +133,7 @@ class Bench:
         if done is None:
             return None
         done = replace(done, id=f"pytest-{len(self.runs) + 1}")
-        self._record(done, "a process that has collected the tests once runs them again and again")
+        self._record(done, _WHY_FORKED[done.tier])
         return done
 
     def look(self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]) -> PytestRun:
