@@ -54,9 +54,13 @@ def alternatives_left_out(attempt: Attempt) -> str:
     """What is said of the other plausible patches that are not shown; empty where all are."""
     hidden = len(differing(attempt)) - MAX_ALTERNATIVES
     same = len(attempt.alternatives) - len(differing(attempt))
-    parts = [f"{hidden} more differ as well"] if hidden > 0 else []
-    parts += [f"{same} more did the same in every test"] if same else []
-    return f"Of the other plausible patches, {' and '.join(parts)}." if parts else ""
+    parts = [f"{_patches(hidden)} differ as well"] if hidden > 0 else []
+    parts += [f"{_patches(same)} did the same in every test"] if same else []
+    return f"{', '.join(parts)}." if parts else ""
+
+
+def _patches(count: int) -> str:
+    return f"{count} other plausible patch{'es' if count != 1 else ''}"
 
 
 def changed_lines(patch: Patch) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from codemods.selfdebug.spans import Span
 from selfdebug.model import (
     Alternative,
@@ -153,9 +155,28 @@ KEPT = Repair(
             trials=(
                 _FAILED_TRIAL,
                 Trial(_CANDIDATE, Verdict.PLAUSIBLE, Tier.FRESH, 0.39, "the whole oracle passes", _PATCH),
-                Trial(_EARLY, Verdict.PLAUSIBLE, Tier.WARM, 0.02, "the failing test passes", _EARLY_PATCH),
             ),
             kept=_PATCH,
+            pins=(Pin("the value returned to a guest", pinned=False, sentence="no test notices 0 becoming 1"),),
+        ),
+    ),
+    files_patched=(_FILE,),
+    patches=(_PATCH,),
+    diffs=((_FILE, _BEFORE, _AFTER),),
+    pytest_exit_code=0,
+    timings=(("ingest", 0.52), ("try", 0.8), ("verify", 0.5)),
+)
+"""One attempt, one patch, all tests pass."""
+
+COMPARED = replace(
+    KEPT,
+    attempts=(
+        replace(
+            KEPT.attempts[0],
+            trials=(
+                *KEPT.attempts[0].trials,
+                Trial(_EARLY, Verdict.PLAUSIBLE, Tier.WARM, 0.02, "the failing test passes", _EARLY_PATCH),
+            ),
             pins=(
                 Pin(
                     "condition customer is not None",
@@ -176,13 +197,8 @@ KEPT = Repair(
             ),
         ),
     ),
-    files_patched=(_FILE,),
-    patches=(_PATCH,),
-    diffs=((_FILE, _BEFORE, _AFTER),),
-    pytest_exit_code=0,
-    timings=(("ingest", 0.52), ("try", 0.8), ("verify", 0.5)),
 )
-"""One attempt, one patch, all tests pass."""
+"""The same with what the tests hold of the patch, and with another plausible one."""
 
 ROLLED_BACK = Repair(
     run_id="20260101-120100-3c4d",
@@ -209,4 +225,4 @@ NOTHING_FAILED = Repair(
 )
 """Nothing to do."""
 
-SAMPLES = {"kept": KEPT, "rolled_back": ROLLED_BACK, "nothing_failed": NOTHING_FAILED}
+SAMPLES = {"kept": KEPT, "compared": COMPARED, "rolled_back": ROLLED_BACK, "nothing_failed": NOTHING_FAILED}

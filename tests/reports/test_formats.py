@@ -365,7 +365,7 @@ def test_candidates_that_did_not_fit_were_not_judged() -> None:
     attempt = KEPT.attempts[0]
     refused = replace(attempt.trials[0], verdict=Verdict.REFUSED)
     written = render("text", replace(KEPT, attempts=(replace(attempt, trials=(refused, *attempt.trials)),)))
-    assert b"3 candidates judged: 2 plausible, 1 ineffective. 1 more did not fit the code.\n" in written
+    assert b"2 candidates judged: 1 ineffective, 1 plausible. 1 more did not fit the code.\n" in written
     only = render("text", replace(KEPT, attempts=(replace(attempt, trials=(refused,)),)))
     assert b"No candidate was judged. 1 more did not fit the code.\n" in only
     none = render("text", replace(KEPT, attempts=(replace(attempt, trials=()),)))

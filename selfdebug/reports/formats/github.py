@@ -72,8 +72,8 @@ EXPECTED_KEPT = """\
 ::error title=selfdebug (none-attribute),file=shop/discount.py,line=8,col=8,endLine=8,endColumn=16::customer is None \
 where its attribute orders is read. AttributeError: 'NoneType' object has no attribute 'orders'
 ::notice title=selfdebug (condition-prefix),file=shop/discount.py,line=8,endLine=8::Plausible patch: condition-prefix \
-on customer: the condition is false for the None that was seen.%0ANot pinned by any test: condition customer is not \
-None.%0A    if customer is not None and customer.orders > 10:  # a regular
+on customer: the condition is false for the None that was seen.%0ANot pinned by any test: the value returned to a \
+guest.%0A    if customer is not None and customer.orders > 10:  # a regular
 ::notice title=selfdebug::The failing test passes with this plausible patch, and so do the 2 that passed before.
 """
 

@@ -171,7 +171,12 @@ diff --git a/shop/discount.py b/shop/discount.py
 
 Not pinned by any test:
 
-- No test of tests/test\_discount.py notices when the condition customer is not None is always false. To pin it: `assert discount({'ada@example.org': 3}, 'ada@example.org') == 0`
+- no test notices 0 becoming 1
+
+2 candidates judged: 1 ineffective, 1 plausible. A patch that passes the tests is plausible, not proven.
+"""  # noqa: E501 - a Markdown table row and a list item are one line each
+
+EXPECTED_COMPARED = r"""- No test of tests/test\_discount.py notices when the condition customer is not None is always false. To pin it: `assert discount({'ada@example.org': 3}, 'ada@example.org') == 0`
 
 Also plausible, other than condition-prefix:
 
@@ -183,8 +188,7 @@ Also plausible, other than condition-prefix:
 ```
 
 condition-prefix on customer acted once in 1 of the 3 tests that come to it: tests/test\_discount.py::test\_a\_guest\_gets\_no\_discount (1).
-3 candidates judged: 2 plausible, 1 ineffective. A patch that passes the tests is plausible, not proven.
-"""  # noqa: E501 - a Markdown table row and a list item are one line each
+3 candidates judged: 2 plausible, 1 ineffective."""  # noqa: E501 - a list item is one line
 
 REPORT = Report(
     name="markdown",
@@ -193,6 +197,7 @@ REPORT = Report(
     render=render,
     examples=(
         Example("kept", EXPECTED_KEPT),
+        Example("compared", EXPECTED_COMPARED, is_part=True),
         Example(
             "nothing_failed",
             "## selfdebug: nothing to repair\n\nAll 3 tests pass; there is nothing to repair.\n",

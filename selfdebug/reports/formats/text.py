@@ -208,6 +208,15 @@ diff --git a/shop/discount.py b/shop/discount.py
      return 0
 
 The failing test passes with this plausible patch, and so do the 2 that passed before.
+2 candidates judged: 1 ineffective, 1 plausible.
+
+Not pinned by any test:
+  no test notices 0 becoming 1
+
+To undo: selfdebug rollback 20260101-120000-1a2b
+"""
+
+EXPECTED_COMPARED = """\
 3 candidates judged: 2 plausible, 1 ineffective.
 condition-prefix on customer acted once in 1 of the 3 tests that come to it: \
 tests/test_discount.py::test_a_guest_gets_no_discount (1).
@@ -221,8 +230,6 @@ Also plausible, other than condition-prefix:
     discount(customers={}, email='ada@example.org') gives 0 with the kept patch and False with this one.
     +    if customer is None:
     +        return False
-
-To undo: selfdebug rollback 20260101-120000-1a2b
 """
 
 EXPECTED_ROLLED_BACK = """\
@@ -256,6 +263,7 @@ REPORT = Report(
     render=render,
     examples=(
         Example("kept", EXPECTED_KEPT),
+        Example("compared", EXPECTED_COMPARED, is_part=True),
         Example("rolled_back", EXPECTED_ROLLED_BACK),
         Example("nothing_failed", "All 3 tests pass; there is nothing to repair.\n"),
     ),
