@@ -7,59 +7,29 @@ lives, so that a run that was killed is noticed by whoever comes next and closed
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
-from selfdebug.errors import SelfdebugError, WorkspaceError
+from selfdebug.trace.database import (
+    FILE_NAME,
+    SCHEMA_VERSION,
+    TraceStoreError,
+    as_store_errors,
+    connect,
+    connect_read_only,
+)
 from selfdebug.trace.records import DamagedRecordError, Event, InnerRun, Run, RunStatus, event_kind, from_data, to_data
+from selfdebug.trace.run_locks import RunLocks
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - a platform without POSIX locks: a run counts as alive until it says its end
-    fcntl = None  # type: ignore[assignment]  # the module is absent there
-
-FILE_NAME = "trace.sqlite3"
-SCHEMA_VERSION = 2
-MIGRATIONS = {
-    1: """
-    CREATE TABLE runs (
-        id TEXT PRIMARY KEY, session TEXT, shelf TEXT NOT NULL, project TEXT NOT NULL, status TEXT,
-        started REAL NOT NULL, ended REAL, dropped INTEGER NOT NULL DEFAULT 0, left_out TEXT NOT NULL DEFAULT '[]',
-        version TEXT NOT NULL DEFAULT '', imported INTEGER NOT NULL DEFAULT 0, used INTEGER NOT NULL
-    );
-    CREATE INDEX runs_by_owner ON runs (shelf, session, used);
-    CREATE INDEX runs_by_use ON runs (used);
-    CREATE TABLE events (
-        run TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (run, seq)
-    ) WITHOUT ROWID;
-    CREATE TABLE inner_runs (
-        run TEXT NOT NULL, call TEXT NOT NULL, seq INTEGER NOT NULL, is_trial INTEGER NOT NULL, data BLOB NOT NULL,
-        PRIMARY KEY (run, call)
-    );
-    """,
-    2: "CREATE TABLE reports (run TEXT PRIMARY KEY, data BLOB NOT NULL)",
-}
-"""What brings a store to each version from the one before."""
+__all__ = ["FILE_NAME", "Store", "TraceStoreError"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _RUN_COLUMNS = "id, session, shelf, project, status, started, ended, dropped, left_out, version, imported"
-
-
-class TraceStoreError(SelfdebugError):
-    """The store cannot be opened, read or written; the sentence says why."""
-
-    reason = "trace-store"
-
-    def __init__(self, message: str, is_damage: bool = False) -> None:
-        super().__init__(message)
-        self.is_damage = is_damage
 
 
 class Store:
@@ -72,7 +42,7 @@ class Store:
         self.folder = folder
         self.writable = writable
         self._db = connection
-        self._locks: dict[str, IO[bytes]] = {}
+        self._locks = RunLocks(folder)
 
     # ------------------------------------------------------------ opening
 
@@ -82,16 +52,8 @@ class Store:
 
         Raises TraceStoreError.
         """
-        _make_folder(folder, root or folder.parent)
-        with _as_store_errors(folder):
-            db = sqlite3.connect(folder / FILE_NAME, isolation_level=None, timeout=5, check_same_thread=False)
-            try:
-                db.execute("PRAGMA journal_mode = WAL")
-                db.execute("PRAGMA synchronous = NORMAL")
-                _migrate(db, folder)
-            except (sqlite3.Error, TraceStoreError):
-                db.close()
-                raise
+        with as_store_errors(folder):
+            db = connect(folder, root or folder.parent)
         return cls(folder, db, writable=True)
 
     @classmethod
@@ -103,8 +65,8 @@ class Store:
         try:
             return cls.create(folder)
         except TraceStoreError:
-            with _as_store_errors(folder):
-                db = _connect_read_only(file)
+            with as_store_errors(folder):
+                db = connect_read_only(file)
                 version = db.execute("PRAGMA user_version").fetchone()[0]
             if version != SCHEMA_VERSION:
                 db.close()
@@ -113,8 +75,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file and give back the locks of runs that this process had started."""
-        for run_id in list(self._locks):
-            self._release(run_id)
+        self._locks.release_all()
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -129,7 +90,7 @@ class Store:
 
     def file_run(self, run: Run) -> None:
         """File a run that starts now, and hold its lock as long as this process lives."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             self._hold(run.id)  # before the row: whoever sees the row must see that its process lives
             self._insert_run(run)
 
@@ -146,25 +107,25 @@ class Store:
 
     def end_run(self, run_id: str, status: str, ended: float) -> None:
         """Make a run evidence."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             self._db.execute("UPDATE runs SET status = ?, ended = ? WHERE id = ?", (status, ended, run_id))
-        self._release(run_id)
+        self._locks.release(run_id)
 
     def runs(self) -> list[Run]:
         """All runs, the least recently used first; a row that cannot be read is left out."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             rows = self._db.execute(f"SELECT {_RUN_COLUMNS} FROM runs ORDER BY used, id").fetchall()
         return [run for run in map(_run, rows) if run is not None]
 
     def find(self, run_id: str) -> Run | None:
         """The run of this id, whoever owns it."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             row = self._db.execute(f"SELECT {_RUN_COLUMNS} FROM runs WHERE id = ?", (run_id,)).fetchone()
         return _run(row) if row else None
 
     def completed(self, session: str | None, shelf: str = "session", limit: int = 1) -> list[Run]:
         """The completed runs of one owner, the one that ended last first."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             rows = self._db.execute(
                 f"SELECT {_RUN_COLUMNS} FROM runs WHERE shelf = ? AND session IS ? AND status IS NOT NULL"
                 " ORDER BY ended DESC, started DESC, id DESC LIMIT ?",
@@ -176,7 +137,7 @@ class Store:
         """Count a use of the run; a store that cannot be written just does not count it."""
         if not self.writable:
             return
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             newest = self._db.execute("SELECT id FROM runs ORDER BY used DESC LIMIT 1").fetchone()
             if newest != (run_id,):
                 self._db.execute("UPDATE runs SET used = (SELECT max(used) + 1 FROM runs) WHERE id = ?", (run_id,))
@@ -191,38 +152,23 @@ class Store:
         """Close the runs whose process is gone as crashed, and name them: what they recorded is evidence now."""
         if not self.writable:
             return []
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             rows = self._db.execute("SELECT id, started FROM runs WHERE status IS NULL").fetchall()
-        gone = [
-            (run_id, started) for run_id, started in rows if run_id not in self._locks and not self.is_alive(run_id)
-        ]
+        gone = [(run_id, started) for run_id, started in rows if not self._locks.is_alive(run_id)]
         for run_id, started in gone:
             last = started
             for _, event in self.events(run_id)[0]:
                 last = max(last, started + (getattr(event, "ended", None) or getattr(event, "started", 0.0)))
             self.end_run(run_id, RunStatus.CRASHED, last)
-            _lock_file(self.folder, run_id).unlink(missing_ok=True)
+            self._locks.forget(run_id)
         return [run_id for run_id, _ in gone]
-
-    def is_alive(self, run_id: str) -> bool:
-        """Whether a process still holds the lock of this run."""
-        if fcntl is None:  # pragma: no cover - see the import
-            return True
-        try:
-            with _lock_file(self.folder, run_id).open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-        return False
 
     # ------------------------------------------------------------ events
 
     def put(self, run_id: str, seq: int, event: Event) -> None:
         """Write an event, in place of what the run has under this number."""
         data = _encode(to_data(event))
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             self._db.execute(
                 "INSERT OR REPLACE INTO events (run, seq, kind, data) VALUES (?,?,?,?)",
                 (run_id, seq, event_kind(event), data.encode("utf-8", "backslashreplace").decode("utf-8")),
@@ -249,7 +195,7 @@ class Store:
         """The events of a run in order, and a sentence for each row that cannot be read."""
         found: list[tuple[int, Event]] = []
         notes: list[str] = []
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             for seq, kind, data in self._db.execute(
                 "SELECT seq, kind, data FROM events WHERE run = ? ORDER BY seq", (run_id,)
             ):
@@ -277,7 +223,7 @@ class Store:
         """The kept inner runs by call id, and a sentence for each that cannot be read."""
         kept: dict[str, dict[str, Any]] = {}
         notes: list[str] = []
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             for call, packed in self._db.execute(
                 "SELECT call, data FROM inner_runs WHERE run = ? ORDER BY seq", (run_id,)
             ):
@@ -296,8 +242,8 @@ class Store:
             self._db.execute("INSERT OR REPLACE INTO reports (run, data) VALUES (?,?)", (run_id, _packed(document)))
 
     def report(self, run_id: str) -> dict[str, Any] | None:
-        """The JSON document that a run ended with; None where none was kept. Raises TraceStoreError for a damaged one."""
-        with _as_store_errors(self.folder):
+        """The JSON document that a run ended with, None where there is none. Raises TraceStoreError for a damaged one."""
+        with as_store_errors(self.folder):
             row = self._db.execute("SELECT data FROM reports WHERE run = ?", (run_id,)).fetchone()
         if row is None:
             return None
@@ -312,7 +258,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing of what is done inside; may be nested."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             if self._db.in_transaction:
                 yield
                 return
@@ -335,7 +281,7 @@ class Store:
 
     def size(self) -> int:
         """Bytes that the store's pages in use take."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             pages, free, page = (
                 self._db.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count", "page_size")
@@ -344,88 +290,18 @@ class Store:
 
     def compact(self) -> None:
         """Give the space of deleted runs back to the disk."""
-        with _as_store_errors(self.folder):
+        with as_store_errors(self.folder):
             self._db.execute("VACUUM")
 
     def _hold(self, run_id: str) -> None:
         try:
-            file = _lock_file(self.folder, run_id)
-            file.parent.mkdir(exist_ok=True)
-            self._locks[run_id] = lock = file.open("wb")
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._locks.hold(run_id)
         except OSError as error:
             raise TraceStoreError(f"The trace cannot be kept in {self.folder}: {error.strerror or error}.") from error
-
-    def _release(self, run_id: str) -> None:
-        lock = self._locks.pop(run_id, None)
-        if lock is not None:
-            lock.close()
-            _lock_file(self.folder, run_id).unlink(missing_ok=True)
-
-
-def _make_folder(folder: Path, root: Path) -> None:
-    """Make and mark the state folder. Two processes that do so at once may trip over each other's marks: try again."""
-    from selfdebug.workspace.state import made
-
-    for attempt in range(3):
-        try:
-            with made(root, folder):
-                return
-        except (WorkspaceError, OSError) as error:
-            if attempt == 2:
-                raise TraceStoreError(f"The trace cannot be kept: {error}") from error
-            time.sleep(0.02)
-
-
-def set_aside(folder: Path) -> Path | None:
-    """Rename a store that is no database any more, so that a new one can be made; returns its new name."""
-    file = folder / FILE_NAME
-    aside = folder / f"trace.damaged-{int(time.time())}.sqlite3"
-    try:
-        file.rename(aside)
-        for suffix in ("-wal", "-shm"):
-            file.with_name(FILE_NAME + suffix).unlink(missing_ok=True)
-    except OSError:
-        return None
-    return aside
-
-
-def _lock_file(folder: Path, run_id: str) -> Path:
-    return folder / "running" / re.sub(r"[^\w.\-]", "_", run_id)[:100]
-
-
-def _connect_read_only(file: Path) -> sqlite3.Connection:
-    """Without write access to the folder SQLite cannot share a WAL, so the last resort takes the file as unchanging."""
-    for mode in ("mode=ro", "immutable=1"):
-        db = sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
-        try:
-            db.execute("SELECT count(*) FROM sqlite_master")
-        except sqlite3.OperationalError:
-            db.close()
-        else:
-            return db
-    raise sqlite3.OperationalError("unable to open database file")
 
 
 def _packed(data: dict[str, Any]) -> bytes:
     return zlib.compress(_encode(data).encode("utf-8", "backslashreplace"), 1)
-
-
-def _migrate(db: sqlite3.Connection, folder: Path) -> None:
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version > SCHEMA_VERSION:
-        raise TraceStoreError(
-            f"The trace in {folder} was written by a newer selfdebug (version {version} of the store); please update."
-        )
-    for target in range(version + 1, SCHEMA_VERSION + 1):
-        # Under one lock, and asked again inside it: two first runs at once must not both make the tables.
-        db.execute("BEGIN IMMEDIATE")
-        if db.execute("PRAGMA user_version").fetchone()[0] < target:
-            for statement in MIGRATIONS[target].split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {target}")
-        db.execute("COMMIT")
 
 
 def _run(row: tuple[Any, ...]) -> Run | None:
@@ -437,13 +313,3 @@ def _run(row: tuple[Any, ...]) -> Run | None:
         )  # fmt: skip
     except (ValueError, TypeError):
         return None
-
-
-@contextmanager
-def _as_store_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        is_damage = code is not None and code & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-        raise TraceStoreError(f"The trace in {folder} cannot be used: {error}.", is_damage) from error

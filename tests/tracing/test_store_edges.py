@@ -23,13 +23,13 @@ from selfdebug.model import (
     Value,
     When,
 )
-from selfdebug.trace import store as store_module
+from selfdebug.trace.database import connect_read_only, set_aside
 from selfdebug.trace.mapping import history
 from selfdebug.trace.owner import Owner
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.records import DamagedRecordError, Finding, Run, from_data
 from selfdebug.trace.settings import TraceSettings
-from selfdebug.trace.store import FILE_NAME, Store, TraceStoreError, set_aside
+from selfdebug.trace.store import FILE_NAME, Store, TraceStoreError
 from tracing.recorded_runs import KEPT, pytest_run, query, record
 
 
@@ -107,7 +107,7 @@ def test_a_store_that_cannot_be_set_aside_stays(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_at_all_is_one_sentence(tmp_path: Path) -> None:
     missing = tmp_path / "missing" / FILE_NAME
     with pytest.raises(sqlite3.OperationalError):
-        store_module._connect_read_only(missing)
+        connect_read_only(missing)
 
 
 @pytest.mark.parametrize(
