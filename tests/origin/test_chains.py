@@ -1242,6 +1242,7 @@ case(
     """,
     "app:4 fell-off-end",
     "app:2 branch-not-taken",
+    "app:4 branch-not-taken",
 )
 case(
     "module under another name",

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator
-from dataclasses import replace
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame, TracedValue
 from selfdebug.stages.origin.bindings import latest_binding
-from selfdebug.stages.origin.classes import class_bodies
 from selfdebug.stages.origin.contents import history_of, keys_in
 from selfdebug.stages.origin.control import absent_assignment, not_reached
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.program import Program, key_of, stored_names
 from selfdebug.stages.origin.quest import Evidence, Quest
+from selfdebug.stages.origin.setters import Setter, never_set, setters_of, static_link
 from selfdebug.stages.origin.walk import walk
 
 _UNBOUND = TracedValue(0, "", "<unbound>")
@@ -227,61 +225,14 @@ def absent_attribute(evidence: Evidence, owner: ast.expr, spot: Spot, value: Tra
         sentence = f"{name} was deleted from it here."
         link = evidence.link(quest, "deletion", sentence, spot=store.spot, node=store.target, clause=store.clause)
         return (link, *way)
-    setters = list(_setters(evidence, quest))
-    links = _never_set(evidence, quest, [one for one in setters if one[2] == name], name)
+    links = never_set(evidence, quest, value, name)
     if not links:
-        near = difflib.get_close_matches(name, {attribute for _, _, attribute in setters}, 1)
-        links = [_near(evidence, quest, one, name) for one in setters if near and one[2] == near[0]][:1]
+        setters = list(setters_of(evidence, quest, value))
+        near = difflib.get_close_matches(name, {setter[2] for setter in setters}, 1)
+        links = tuple(_near(evidence, quest, one, name) for one in setters if near and one[2] == near[0])[:1]
     return (*links, *way)
 
 
-_Setter = tuple[ast.AST, Clause, str]
-
-
-def _setters(evidence: Evidence, quest: Quest) -> Iterator[_Setter]:
-    """The clauses in the methods of the object's class that set attributes, each with its method and the attribute."""
-    for body in class_bodies(evidence, quest, quest.value.type):
-        program, scope = evidence.history.program(body), evidence.history.scope(body)
-        assert program is not None and isinstance(scope, ast.ClassDef)
-        for method in scope.body:
-            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and method.args.args:
-                for clause, attribute in program.attributes_set(method, method.args.args[0].arg):
-                    yield method, clause, attribute
-
-
-def _never_set(evidence: Evidence, quest: Quest, setters: list[_Setter], name: str) -> list[Link]:
-    history = evidence.history
-    for method, clause, _ in setters:
-        runs = [frame for frame in history.trace.frames if history.scope(frame) is method and _is_on(frame, quest)]
-        for frame in reversed(runs):
-            last = next(history.line_steps(frame, len(frame.steps)), None)
-            links = not_reached(evidence, quest, last, [clause]) if last is not None else ()
-            if links:
-                return list(links)
-    if setters and not any(history.scope(frame) is setters[0][0] for frame in history.trace.frames):
-        method, clause, _ = setters[0]
-        sentence = f"{name} is set by {getattr(method, 'name', 'a method')}() here, which was not called."
-        return [_static_link(evidence, quest, "not-called", sentence, method, clause)]
-    return []
-
-
-def _is_on(frame: TracedFrame, quest: Quest) -> bool:
-    return bool(frame.arguments) and frame.arguments[0][1].identity == quest.value.identity
-
-
-def _near(evidence: Evidence, quest: Quest, setter: _Setter, name: str) -> Link:
-    method, clause, attribute = setter
-    sentence = f"There is no attribute {name}; {attribute} is set here."
-    return _static_link(evidence, quest, "near-miss", sentence, method, clause)
-
-
-def _static_link(  # noqa: PLR0913, PLR0917 - the parts of a link
-    evidence: Evidence, quest: Quest, kind: str, sentence: str, method: ast.AST, clause: Clause
-) -> Link:
-    """A link at a clause of a method, whether it ran or not."""
-    for body in class_bodies(evidence, quest, quest.value.type):
-        program = evidence.history.program(body)
-        if program is not None and method in program.parents:
-            link = evidence.link(quest, kind, sentence, spot=Spot(body, 0), node=clause, clause=clause)
-            return replace(link, function=f"{body.qualified}.{getattr(method, 'name', '')}")
-    raise LookupError(quest.value.type)
+def _near(evidence: Evidence, quest: Quest, setter: Setter, name: str) -> Link:
+    sentence = f"There is no attribute {name}; {setter[2]} is set here."
+    return static_link(evidence, quest, quest.value, "near-miss", sentence, setter)

@@ -10,7 +10,7 @@ from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame
 from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import Program, last_name, stored_names
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest, Rest, joined
 
 
 def way_to(pattern: ast.AST, target: ast.AST) -> Path | None:
@@ -23,7 +23,7 @@ def way_to(pattern: ast.AST, target: ast.AST) -> Path | None:
             way = way_to(part.value if isinstance(part, ast.Starred) else part, target)
             if way is not None:
                 if isinstance(part, ast.Starred):
-                    return (Element(), *way)
+                    return (Rest(index), *way)
                 return (Item(index - len(pattern.elts) if is_after_star else index), *way)
             is_after_star = is_after_star or isinstance(part, ast.Starred)
     return None
@@ -146,7 +146,7 @@ def _augmented(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
 def _assigned(  # noqa: PLR0913, PLR0917 - the parts of an assignment
     evidence: Evidence, quest: Quest, binding: Binding, value: ast.expr, kind: str, way: Path = ()
 ) -> Found:
-    path, spot = (*way, *quest.path), binding.spot
+    path, spot = joined(way, quest.path), binding.spot
     if isinstance(value, ast.Constant) and not path:
         if not evidence.may_be(quest, value):
             return evidence.not_written(quest.at(value, spot), value, spot)
@@ -197,11 +197,29 @@ def _looped(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
     which = f"turn {turn + 1} of the loop over {iterable}" if is_counted else f"a turn of the loop over {iterable}"
     sentence = f"{evidence.with_path(binding.name, quest.path)} was {quest.text} in {which}."
     link = _link(evidence, quest, binding, "for-target", sentence, clause.target)
+    given = _given_in_turn(evidence, quest, spot, clause) if not way else None
+    if given is not None:
+        return Found((link, *given.links), given.next)
     # A generator yields when the loop asks for the next value, any other iterable was made before the first turn.
-    asked = quest.at(clause.iter, spot, (Element(turn if is_counted else None), *way, *quest.path))
+    asked = quest.at(clause.iter, spot, (Element(turn if is_counted else None), *joined(way, quest.path)))
     if turn == 0 or evidence.history.made_during(spot):
         return Found((link,), asked)
     return Found((link,), quest.at(clause.iter, _visits(evidence, spot, clause)[0], asked.path))
+
+
+def _given_in_turn(evidence: Evidence, quest: Quest, spot: Spot, clause: ast.For | ast.AsyncFor) -> Found | None:
+    """What a generator in a variable yielded in this turn, or `__next__` returned."""
+    from selfdebug.stages.origin.calls import from_step
+
+    if isinstance(clause.iter, ast.Call) and last_name(clause.iter.func) in {
+        frame.function for frame, _ in evidence.history.made_during(spot)
+    }:
+        return None
+    for made in reversed(evidence.history.made_during(spot)):
+        is_next = made[1].kind == "yield" or made[0].function == "__next__"
+        if is_next and not isinstance(evidence.history.scope(made[0]), ast.GeneratorExp):
+            return from_step(evidence, quest, made, made[0].function) if evidence.agrees(quest, made[1].value) else None
+    return None
 
 
 def _visits(evidence: Evidence, spot: Spot, clause: Clause) -> list[Spot]:
@@ -229,7 +247,7 @@ def _entered(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
             continue
         sentence = f"{binding.name} is what entering {evidence.text(item.context_expr, spot)} gave."
         link = evidence.link(quest, "with", sentence, spot=spot, node=item.context_expr, clause=clause)
-        inner = quest.at(item.context_expr, spot, (*way, *quest.path))
+        inner = quest.at(item.context_expr, spot, joined(way, quest.path))
         found = _by_context(evidence, inner, last_name(item.context_expr))
         return Found((link, *found.links), found.next)
     return evidence.unknown(quest, "the with statement binds it in a way that is not followed")

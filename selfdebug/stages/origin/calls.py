@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selfdebug.model import TracedFrame, TracedStep
+from selfdebug.model import TracedFrame, TracedStep, TracedValue
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.control import absent_return
 from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import FUNCTIONS, evaluated, last_name
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
 
 Made = tuple[TracedFrame, TracedStep]
 _MAPPERS = frozenset({"map", "starmap", "imap", "imap_unordered"})
@@ -25,6 +25,13 @@ def follow_call(evidence: Evidence, quest: Quest) -> Found:
     """Where the value of a call comes from: a function of the project, or a source outside."""
     call = quest.expression
     assert isinstance(call, ast.Call)
+    if quest.path and isinstance(quest.path[0], Member):
+        made = _constructed(evidence, quest, call)
+        if made is not None:
+            return made
+    if quest.path and isinstance(quest.path[0], Item) and _is_generator(evidence, quest, call):
+        index = quest.path[0].key
+        quest = quest.at(call, path=(Element(index if isinstance(index, int) else None), *quest.path[1:]))
     if quest.path and isinstance(quest.path[0], Element):
         found = _through_iterator(evidence, quest, call)
         if found is not None:
@@ -47,6 +54,33 @@ def follow_call(evidence: Evidence, quest: Quest) -> Found:
         one = len({frame.number for frame, _ in others}) == 1
         return from_step(evidence, quest, others[-1], others[-1][0].function, observed=one or not quest.value.is_none)
     return ran_elsewhere(evidence, quest, call) or known.outside(evidence, quest, call)
+
+
+def _is_generator(evidence: Evidence, quest: Quest, call: ast.Call) -> bool:
+    """Whether a call ran a generator of that name."""
+    name = last_name(call.func)
+    return any(
+        frame.function == name and step.kind == "yield" for frame, step in evidence.history.made_during(quest.spot)
+    )
+
+
+def _constructed(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """The attribute of an object that a call of its class has just built."""
+    from selfdebug.stages.origin.members import attribute_of
+
+    name, history = last_name(call.func), evidence.history
+    assert isinstance(quest.path[0], Member)
+    inner = quest.at(call, path=quest.path[1:])
+    low, high = history.extent(quest.spot)
+    for frame in history.children.get(quest.spot.frame.number, ()):
+        is_it = frame.function in _CONSTRUCTORS and frame.qualified.rpartition(".")[0].rpartition(".")[2] == name
+        if is_it and low < frame.started < high and frame.arguments:
+            return attribute_of(evidence, inner, frame.arguments[0][1], quest.path[0].name, high)
+    for body in evidence.frames_called(name, quest.spot):
+        if isinstance(history.scope(body), ast.ClassDef):
+            module = body.file.removesuffix(".py").replace("/", ".")
+            return attribute_of(evidence, inner, TracedValue(-1, f"{module}.{name}", "<an object>"), quest.path[0].name)
+    return None
 
 
 def returned_by(evidence: Evidence, call: ast.Call, spot: Spot) -> list[Made]:
@@ -93,6 +127,8 @@ def from_step(evidence: Evidence, quest: Quest, made: Made, name: str, *, observ
         return evidence.unknown(quest, f"{name}() returned it, but its source does not fit what ran")
     if isinstance(scope, ast.Lambda):
         return _gave(evidence, quest, last, scope.body, ("return", "the lambda", observed))
+    if isinstance(scope, ast.GeneratorExp) and step.kind == "yield":
+        return _gave(evidence, quest, last, scope.elt, ("yield", "the generator expression", observed))
     if step.kind == "yield":
         return _yielded(evidence, quest, last, name, observed)
     if isinstance(scope, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
@@ -313,10 +349,10 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
         cls = frame.qualified.rpartition(".")[0].rpartition(".")[2]
         named = [call for call in calls if last_name(call.func) == cls] or named
     if not named:
-        is_alias = (
-            len(calls) == 1 and frame.way == 0 and not _is_given_to(calls[0], frame, evidence.history.scope(frame))
-        )
-        return calls[0] if is_alias else None
+        plain = [call for call in calls if isinstance(call.func, ast.Name)]
+        one = calls if len(calls) == 1 else plain
+        is_alias = len(one) == 1 and frame.way == 0 and not _is_given_to(one[0], frame, evidence.history.scope(frame))
+        return one[0] if is_alias else None
     if len(named) == 1:
         return named[0]
     low, high = evidence.history.extent(spot)
@@ -355,7 +391,7 @@ def argument_for(evidence: Evidence, began: Began, name: str, path: Path = ()) -
             return Argument(keyword.value, path)
     given = scope.args
     positional = [one.arg for one in (*given.posonlyargs, *given.args)]
-    collected = _collected(given, len(positional), name, path)
+    collected = _collected(call, given, name, path)
     if collected is not None:
         return _part(evidence, began, collected, path)
     if name in positional:
@@ -380,13 +416,17 @@ def _part(evidence: Evidence, began: Began, collected: tuple[int | None, str | N
     return Argument(named, path[1:]) if named is not None else None
 
 
-def _collected(given: ast.arguments, count: int, name: str, path: Path) -> tuple[int | None, str | None] | None:
+def _collected(call: ast.Call, given: ast.arguments, name: str, path: Path) -> tuple[int | None, str | None] | None:
     """The position or the keyword of what is looked for in `*args` or `**kwargs`; None for every other parameter."""
+    if path and isinstance(path[0], Element) and given.kwarg is not None and given.kwarg.arg == name:
+        own = {one.arg for one in (*given.args, *given.kwonlyargs)}
+        others = [keyword.arg for keyword in call.keywords if keyword.arg not in own]
+        return (None, others[0]) if len(others) == 1 else None
     if not path or not isinstance(path[0], Item):
         return None
     key = path[0].key
     if given.vararg is not None and given.vararg.arg == name and isinstance(key, int) and key >= 0:
-        return count + key, None
+        return len(given.posonlyargs) + len(given.args) + key, None
     if given.kwarg is not None and given.kwarg.arg == name and isinstance(key, str):
         return None, key
     return None

@@ -6,10 +6,10 @@ import ast
 from dataclasses import replace
 
 from selfdebug.model import TracedFrame, TracedValue
-from selfdebug.stages.origin.bindings import follow_binding, latest_binding
+from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding, with_kind
 from selfdebug.stages.origin.calls import Began, argument_for
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import last_name, own_nodes
+from selfdebug.stages.origin.program import key_of, last_name, own_nodes
 from selfdebug.stages.origin.quest import Evidence, Found, Member, Quest
 
 
@@ -19,6 +19,9 @@ def of_class(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) ->
     if copied is not None:
         return copied
     cls = owner.text.strip("<>") if owner.type == "type" else owner.type
+    stored = _set_on_class(evidence, quest, cls, name)
+    if stored is not None:
+        return stored
     for body in class_bodies(evidence, quest, cls):
         found = _built(evidence, quest, owner, body, name) or _in_body(evidence, quest, body, name)
         if found is not None:
@@ -36,6 +39,23 @@ def _copied(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> 
             found = copied(evidence, inner, call) or parsed_option(evidence, inner, call)
             if found is not None:
                 return found
+    return None
+
+
+def _set_on_class(evidence: Evidence, quest: Quest, cls: str, name: str) -> Found | None:
+    """The last store to the attribute of the class itself, after its body."""
+    history = evidence.history
+    for store in history.stores_named(f".{name}", quest.spot.sequence):
+        key = key_of(store.target.value)
+        held = history.stored(key, store.spot) if key else None
+        if held is None or held.type != "type" or held.text.strip("<>") != cls:
+            continue
+        text, full = evidence.text(store.target, store.spot), key_of(store.target)
+        agreed = evidence.agrees(quest, history.stored(full, store.spot) if full else None)
+        if agreed is False:
+            return evidence.unknown(quest, f"line {store.spot.step.line} had given {text} another value")
+        binding = Binding(text, store.spot, store.clause, store.target, bool(agreed))
+        return with_kind(follow_binding(evidence, quest, binding), "class-attribute")
     return None
 
 

@@ -11,22 +11,38 @@ from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import Program, is_none, key_of, own_nodes, stored_names
 from selfdebug.stages.origin.quest import Evidence, Quest
 
+MAX_DECISIONS = 4
+CONTROL = frozenset({"branch-not-taken", "branch-taken", "loop-not-entered", "swallowed-exception", "not-called"})
+
 
 def absent_return(evidence: Evidence, quest: Quest, spot: Spot) -> tuple[Link, ...]:
     """Why no return with a value was reached in the frame of `spot`; nothing when the function has none."""
     program, scope = evidence.program(spot), evidence.history.scope(spot.frame)
     if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
         return ()
-    swallowed = _swallowed(evidence, quest, spot)
-    if swallowed:
-        return swallowed
     wanted = [
         node
         for node in ast.walk(scope)
         if isinstance(node, ast.Return) and node.value is not None and not is_none(node.value)
         and program.scope_of(node) is scope
     ]  # fmt: skip
-    return not_reached(evidence, quest, spot, wanted)
+    swallowed = _swallowed(evidence, quest, spot) or _swallowed_among(evidence, quest, spot, wanted)
+    return swallowed or not_reached(evidence, quest, spot, wanted)
+
+
+def _swallowed_among(evidence: Evidence, quest: Quest, spot: Spot, wanted: Sequence[ast.AST]) -> tuple[Link, ...]:
+    """The last exception that came out of a `try` block with one of the wanted clauses."""
+    program = evidence.program(spot)
+    for index in range(spot.index, -1, -1):
+        step = spot.frame.steps[index]
+        if step.kind != "raise":
+            continue
+        for clause in program.clauses_at(step.line):
+            tries = (parent for parent in program.around(clause) if isinstance(parent, ast.Try | ast.TryStar))
+            block = [node for one in tries for part in one.body for node in ast.walk(part)]
+            if any(node in block for node in wanted):
+                return (_swallow_link(evidence, quest, Spot(spot.frame, index)),)
+    return ()
 
 
 def absent_assignment(evidence: Evidence, quest: Quest, name: str, since: Spot, until: Spot) -> tuple[Link, ...]:
@@ -57,7 +73,7 @@ def _statements(clauses: Sequence[Clause]) -> Iterator[ast.stmt]:
 def not_reached(
     evidence: Evidence, quest: Quest, spot: Spot, wanted: Sequence[ast.AST], since: Spot | None = None
 ) -> tuple[Link, ...]:
-    """The innermost executed condition or loop around the first wanted clause that let it be passed by."""
+    """The innermost executed conditions or loops around the wanted clauses that let them be passed by."""
     history, program = evidence.history, evidence.program(spot)
     scope = history.scope(spot.frame)
     low = since.index if since is not None else -1
@@ -68,18 +84,35 @@ def not_reached(
         for clause in history.clauses(place)
     ]
     ran = {clause for _, clause in reached}
+    links: dict[tuple[int, str], Link] = {}
     for clause in wanted:
         if clause in ran:
             continue
         node: ast.AST = clause
         for parent in program.around(clause, scope):
             place = next((place for place, found in reached if found is parent), None)
-            if place is not None:
-                link = _decision(evidence, quest, place, parent, node)
-                if link is not None:
-                    return (link,)
+            link = _decision(evidence, quest, place, parent, node) if place is not None else None
+            if link is not None and place is not None:
+                links.setdefault((link.line, link.kind), link)
+                links.update(_earlier_decision(evidence, quest, place, parent) if len(links) == 1 else {})
+                break
             node = parent
-    return ()
+    return tuple(links.values())[:MAX_DECISIONS]
+
+
+def _earlier_decision(evidence: Evidence, quest: Quest, place: Spot, parent: ast.AST) -> dict[tuple[int, str], Link]:
+    """Why the name that decided a condition had its value, where a condition decided that, too."""
+    from selfdebug.stages.origin.walk import walk
+
+    test = parent.test if isinstance(parent, ast.If | ast.While) else None
+    decider = test.operand if isinstance(test, ast.UnaryOp) else test
+    if not isinstance(decider, ast.Name | ast.Attribute):
+        return {}
+    value = evidence.value(decider, place)
+    if value is None or value.is_missing:
+        return {}
+    way = walk(evidence, type(quest)(decider, place, (), value))
+    return {(link.line, link.kind): link for link in way} if any(link.kind in CONTROL for link in way) else {}
 
 
 def _decision(evidence: Evidence, quest: Quest, place: Spot, parent: ast.AST, below: ast.AST) -> Link | None:
@@ -92,6 +125,8 @@ def _decision(evidence: Evidence, quest: Quest, place: Spot, parent: ast.AST, be
             sentence = f"The condition of this {what} was {was}{because}, so line {_line(below)} was not executed."
             return evidence.link(quest, "branch-not-taken", sentence, spot=place, node=test, clause=parent)
         case ast.For(iter=iterable) | ast.AsyncFor(iter=iterable):
+            if _was_entered(evidence, place, parent):
+                return _left_early(evidence, quest, place, parent, below)
             held = evidence.value(iterable, place)
             given = f" ({evidence.text(iterable, place)} was {held.text})" if held is not None else ""
             sentence = f"The loop had nothing to go over{given}, so line {_line(below)} was not executed."
@@ -101,6 +136,36 @@ def _decision(evidence: Evidence, quest: Quest, place: Spot, parent: ast.AST, be
             given = f": {evidence.text(subject, place)} was {held.text}" if held is not None else ""
             sentence = f"No case with line {_line(below)} matched{given}."
             return evidence.link(quest, "branch-not-taken", sentence, spot=place, node=subject, clause=parent)
+    return None
+
+
+def _was_entered(evidence: Evidence, place: Spot, loop: ast.AST) -> bool:
+    """Whether a clause of the loop's body was executed before the last visit of its head."""
+    history, program = evidence.history, evidence.program(place)
+    return any(
+        loop in program.around(clause)
+        for spot in history.line_steps(place.frame, len(place.frame.steps))
+        for clause in history.clauses(spot)
+    )
+
+
+def _left_early(evidence: Evidence, quest: Quest, place: Spot, loop: ast.AST, below: ast.AST) -> Link | None:
+    """The condition under which a `continue` or `break` let the rest of the loop's body be passed by."""
+    history, program = evidence.history, evidence.program(place)
+    for spot in history.line_steps(place.frame, len(place.frame.steps)):
+        for clause in history.clauses(spot):
+            if not isinstance(clause, ast.Continue | ast.Break) or loop not in program.around(clause):
+                continue
+            word = "continue" if isinstance(clause, ast.Continue) else "break"
+            condition = program.parents.get(clause)
+            if not isinstance(condition, ast.If):
+                return None
+            decided = next(at for at in history.line_steps(spot.frame, spot.index) if condition in history.clauses(at))
+            values = deciding_values(evidence, condition.test, decided)
+            because = f" ({values})" if values else ""
+            was = "false" if clause in condition.orelse else "true"
+            sentence = f"The condition of this if was {was}{because}, so {word} passed line {_line(below)} by."
+            return evidence.link(quest, "branch-taken", sentence, spot=decided, node=condition.test, clause=condition)
     return None
 
 
@@ -148,7 +213,12 @@ def _swallow_link(evidence: Evidence, quest: Quest, raised: Spot) -> Link:
     place = next(evidence.history.line_steps(raised.frame, raised.index), raised)
     clauses = evidence.history.clauses(place)
     node = clauses[-1] if clauses else None
-    sentence = f"{raised.step.exception} was raised here, and the except clause that caught it went on without it."
+    program = evidence.program(raised)
+    is_suppressed = node is not None and not any(
+        isinstance(parent, ast.Try | ast.TryStar) and parent.handlers for parent in program.around(node)
+    )
+    catcher = "with statement around it" if is_suppressed else "except clause that caught it"
+    sentence = f"{raised.step.exception} was raised here, and the {catcher} went on without it."
     return evidence.link(quest, "swallowed-exception", sentence, spot=place, node=node)
 
 

@@ -10,6 +10,8 @@ from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import pytest_values
 from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding
 from selfdebug.stages.origin.calls import parameter_names
+from selfdebug.stages.origin.control import absent_assignment
+from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import Program, Scope, stored_names
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
@@ -99,7 +101,11 @@ def global_name(evidence: Evidence, quest: Quest, program: Program, name: str) -
             return patched or evidence.unknown(quest, f"line {binding.spot.step.line} had given {name} another value")
     if isinstance(binding.clause, ast.ImportFrom):
         return _imported(evidence, quest, binding)
-    return follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))
+    found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))
+    if found.next is None and found.links[-1].kind in ("explicit-none", "literal"):
+        end = Spot(binding.spot.frame, len(binding.spot.frame.steps) - 1)
+        return Found((*found.links, *absent_assignment(evidence, quest, name, binding.spot, end)))
+    return found
 
 
 def _imported(evidence: Evidence, quest: Quest, binding: Binding) -> Found:

@@ -266,12 +266,18 @@ class History:
         stored = (self.stored(key, spot) for target in targets if (key := key_of(target)))
         return any(value is not None and value.identity == owner.identity for value in stored)
 
+    def stores_named(self, name: str, before: int) -> Iterator[Store]:
+        """The stores to `.attribute` or `[]` of any object before a sequence number, newest first."""
+        for store in reversed(self._stores.get(name, ())):
+            if store.spot.sequence < before and not self.was_interrupted(store.spot):
+                yield store
+
     def stores_to(self, owner: TracedValue, name: str, before: int) -> Iterator[Store]:
         """The stores to `.attribute` or `[]` of the object `owner` before a sequence number, newest first."""
         since = self.born(owner, before)
-        for store in reversed(self._stores.get(name, ())):
-            if not since <= store.spot.sequence < before or self.was_interrupted(store.spot):
-                continue
+        for store in self.stores_named(name, before):
+            if store.spot.sequence < since:
+                return
             base = key_of(store.target.value)
             held = self.stored(base, store.spot) if base else None
             if held is not None and held.identity == owner.identity:

@@ -7,7 +7,7 @@ import ast
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.calls import from_step
-from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, last_name, own_nodes
+from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, key_of, last_name, own_nodes
 from selfdebug.stages.origin.puts import put_in
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
@@ -68,7 +68,25 @@ def descend(evidence: Evidence, quest: Quest) -> Found:
         found = _of_dict(evidence, quest, node, selector.key)
     else:
         found = _of_sequence(evidence, quest, node, rest)
-    return found or evidence.end(quest, "literal", f"{evidence.text(node, quest.spot)} was made here.", observed=False)
+    return found or _changed_elsewhere(evidence, quest)
+
+
+def _changed_elsewhere(evidence: Evidence, quest: Quest) -> Found:
+    """The display does not hold the value: what the container was given to, outside the project, may have put it in."""
+    history, made = evidence.history, f"{evidence.text(quest.expression, quest.spot)} was made here"
+    clause = evidence.program(quest.spot).clause_of(quest.expression)
+    key = key_of(clause.targets[0]) if isinstance(clause, ast.Assign) else None
+    owner = history.stored(key, quest.spot) if key else None
+    frame = quest.spot.frame
+    for spot in history.line_steps(frame, len(frame.steps)) if owner is not None else ():
+        for _, call in evidence.program(spot).calls_at(spot.step.line):
+            held = [evidence.value(one, spot) for one in call.args]
+            is_given = owner is not None and any(value and value.identity == owner.identity for value in held)
+            if is_given and spot.sequence > quest.spot.sequence:
+                called = evidence.text(call.func, spot)
+                sentence = f"{made}; {called}() got it at {frame.file}:{spot.step.line} and may have put it in."
+                return evidence.end(quest, "outside", sentence, observed=False)
+    return evidence.end(quest, "literal", f"{made}.", observed=False)
 
 
 def _of_dict(evidence: Evidence, quest: Quest, node: ast.Dict, key: object) -> Found | None:
@@ -90,14 +108,26 @@ def _of_sequence(evidence: Evidence, quest: Quest, node: ast.expr, rest: Path) -
     is_plain = is_plain and not any(isinstance(one, ast.Starred) for one in elements)
     if is_plain and isinstance(index, int) and -len(elements) <= index < len(elements):
         return _element(evidence, quest, elements[index], rest, f" at position {index}")
-    fitting = [one for one in elements if _may_be(evidence, quest, one)]
-    if isinstance(selector, Element) and not rest and len(fitting) == 1:
+    fitting = [one for one in elements if _may_hold(evidence, quest, one, rest)]
+    if isinstance(selector, Element) and len(fitting) == 1:
         return _element(evidence, quest, fitting[0], rest, "")
     return None
 
 
+def _may_hold(evidence: Evidence, quest: Quest, one: ast.expr, rest: Path) -> bool:
+    """Whether an element can be the followed value, or a display that holds it."""
+    if not rest:
+        return _may_be(evidence, quest, one)
+    if isinstance(one, ast.List | ast.Tuple | ast.Set) and isinstance(rest[0], Element):
+        return any(_may_hold(evidence, quest, inner, rest[1:]) for inner in one.elts)
+    return False
+
+
 def _may_be(evidence: Evidence, quest: Quest, expression: ast.expr) -> bool:
-    return evidence.agrees(quest.at(expression, path=()), evidence.value(expression, quest.spot)) is True
+    inner = quest.at(expression, path=())
+    if isinstance(expression, ast.Constant):
+        return evidence.may_be(inner, expression)
+    return evidence.agrees(inner, evidence.value(expression, quest.spot)) is True
 
 
 def _element(evidence: Evidence, quest: Quest, value: ast.expr, path: Path, where: str) -> Found:

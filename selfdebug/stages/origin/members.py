@@ -14,6 +14,7 @@ from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.program import key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Path, Quest
+from selfdebug.stages.origin.setters import never_set
 
 
 def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
@@ -35,10 +36,10 @@ def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
     return attribute_of(evidence, quest, owner, node.attr)
 
 
-def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found:
-    """The last store to an attribute of that very object; else the class, or what built it."""
+def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str, before: int | None = None) -> Found:
+    """The last store to an attribute of that very object (`before` a moment); else the class, or what built it."""
     history = evidence.history
-    store = next(history.stores_to(owner, f".{name}", quest.spot.sequence), None)
+    store = next(history.stores_to(owner, f".{name}", before or quest.spot.sequence), None)
     if store is not None:
         target = store.target
         text = evidence.text(target, store.spot)
@@ -47,14 +48,40 @@ def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str
         if agreed is False:
             return evidence.unknown(quest, f"line {store.spot.step.line} had given {text} another value")
         found = follow_binding(evidence, quest, Binding(text, store.spot, store.clause, target, bool(agreed)))
+        if found.next is None and found.links[-1].kind == "explicit-none":
+            return Found((*found.links, *never_set(evidence, quest, owner, name)))
         return with_kind(found, "attribute")
-    called = _set_by_call(evidence, quest, owner, name)
-    if called is not None:
-        return called
-    patched = pytest_values.replaced_name(evidence, quest, name, owner)
-    if patched is not None:
-        return patched
+    given = (
+        _set_by_call(evidence, quest, owner, name)
+        or pytest_values.replaced_name(evidence, quest, name, owner)
+        or _of_exception(evidence, quest, owner, name)
+    )
+    if given is not None:
+        return given
+    if owner.type.endswith("Mock"):
+        return pytest_values.mocked_attribute(evidence, quest, owner, name)
     return of_class(evidence, quest, owner, name)
+
+
+def _of_exception(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found | None:
+    """The `args` that an exception was raised with; the `value` of a StopIteration is what the generator returned."""
+    history = evidence.history
+    if name == "value" and owner.type == "StopIteration":
+        for frame in reversed(history.trace.frames):
+            end = frame.steps[-1] if frame.steps else None
+            is_generator = any(step.kind == "yield" for step in frame.steps)
+            if is_generator and end is not None and end.kind == "return" and end.sequence < quest.spot.sequence:
+                return from_step(evidence, quest, (frame, end), frame.function)
+    if name != "args" or not quest.path or not isinstance(quest.path[0], Item):
+        return None
+    position = quest.path[0].key
+    for spot, clause, call in history.calls((owner.type.rpartition(".")[2],), quest.spot.sequence):
+        if isinstance(clause, ast.Raise) and isinstance(position, int) and 0 <= position < len(call.args):
+            argument = call.args[position]
+            sentence = f"{owner.type} was raised here with {evidence.text(argument, spot)}."
+            link = evidence.link(quest, "raised", sentence, spot=spot, node=argument)
+            return Found((link,), quest.at(argument, spot, quest.path[1:]))
+    return None
 
 
 def _set_by_call(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -> Found | None:

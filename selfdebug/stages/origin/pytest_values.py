@@ -202,9 +202,11 @@ def _replacement(call: ast.Call) -> ast.expr | None:
 def mocked_call(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """What a mock returned: its `return_value`, where that was set or the mock was made."""
     held = evidence.value(call.func, quest.spot)
+    text, history = evidence.text(call.func, quest.spot), evidence.history
+    if held is None and _is_of_mock(evidence, quest, call.func):
+        return _child_of_mock(evidence, quest, text)
     if held is None or not held.type.endswith("Mock"):
         return None
-    text, history = evidence.text(call.func, quest.spot), evidence.history
     store = next(history.stores_to(held, ".return_value", quest.spot.sequence), None)
     if store is not None and isinstance(store.clause, ast.Assign):
         return _returned(evidence, quest.at(store.clause.value, store.spot), text)
@@ -219,6 +221,39 @@ def mocked_call(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | Non
         if replaced is not None:
             return replaced
     return evidence.end(quest, "mock", f"{text} is a mock, and this is what it returned.")
+
+
+def _is_of_mock(evidence: Evidence, quest: Quest, node: ast.expr) -> bool:
+    """Whether an attribute was looked up on a mock, however far up."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+        held = evidence.value(node, quest.spot)
+        if held is not None:
+            return held.type.endswith("Mock")
+    return False
+
+
+def _child_of_mock(evidence: Evidence, quest: Quest, text: str) -> Found:
+    """A mock that another one made up for an attribute: its `return_value`, set in the same function."""
+    for spot in evidence.history.line_steps(quest.spot.frame, quest.spot.index):
+        for clause in evidence.history.clauses(spot):
+            match clause:
+                case ast.Assign(targets=[ast.Attribute(attr="return_value", value=of)], value=value):
+                    if evidence.text(of, spot) == text:
+                        return _returned(evidence, quest.at(value, spot), text)
+    return evidence.end(quest, "mock", f"{text} belongs to a mock, and this is what it returned.", observed=False)
+
+
+def mocked_attribute(evidence: Evidence, quest: Quest, mock: TracedValue, name: str) -> Found:
+    """The attribute of a mock: given when it was made, or made up by it."""
+    for spot in evidence.history.givers(mock, quest.spot.sequence):
+        for _, made in evidence.program(spot).calls_at(spot.step.line):
+            given = next((one.value for one in made.keywords if one.arg == name), None)
+            if given is not None:
+                sentence = f"The mock was made with {evidence.text(given, spot)} for {name}."
+                link = evidence.link(quest, "mock", sentence, spot=spot, node=given)
+                return Found((link,), None if isinstance(given, ast.Constant) else quest.at(given, spot))
+    return evidence.end(quest, "mock", f"{name} is an attribute of a mock.", observed=False)
 
 
 def _returned(evidence: Evidence, inner: Quest, text: str) -> Found:

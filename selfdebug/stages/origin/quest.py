@@ -34,7 +34,25 @@ class Member:
     name: str
 
 
-Path = tuple[Item | Element | Member, ...]
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a starred target got: the elements from `start` on."""
+
+    start: int
+
+
+Path = tuple[Item | Element | Member | Rest, ...]
+
+
+def joined(way: Path, path: Path) -> Path:
+    """One way after the other; a part of what a starred target got is a part of the whole."""
+    if not way or not isinstance(way[-1], Rest) or not path:
+        return (*way, *path)
+    first, start = path[0], way[-1].start
+    position = first.key if isinstance(first, Item) else getattr(first, "index", None)
+    is_counted = isinstance(position, int) and position >= 0
+    selector = Item(position + start) if is_counted and isinstance(position, int) else Element()
+    return (*way[:-1], selector, *path[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +131,8 @@ class Evidence:
                     text = f"{text}[{key!r}]"
                 case Member(name):
                     text = f"{text}.{name}"
+                case Rest(start):
+                    text = f"{text} from element {start} on"
                 case Element(None):
                     text = f"an element of {text}"
                 case Element(index):

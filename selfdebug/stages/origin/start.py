@@ -48,6 +48,16 @@ def _of_part(evidence: Evidence, receiver: ast.expr, spot: Spot) -> tuple[Link, 
     return walk(evidence, Quest(receiver, spot, (Element(),), NONE))
 
 
+def _none_argument(evidence: Evidence, called: ast.expr, spot: Spot) -> ast.expr:
+    """The argument that was None, where a function outside the project complains of it: `"{:>9}".format(name)`."""
+    call = evidence.program(spot).parents.get(called)
+    if not isinstance(call, ast.Call) or call.func is not called:
+        return called
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    held = ((one, evidence.value(one, spot)) for one in given)
+    return next((one for one, value in held if value is not None and value.is_none), called)
+
+
 def _argument_of(evidence: Evidence, called: ast.expr, spot: Spot) -> ast.expr:
     """What a function was given that complains itself: `text` of `int(text)`."""
     call = evidence.program(spot).parents.get(called)
@@ -64,6 +74,8 @@ def _of_receiver(evidence: Evidence, kind: FaultKind, receiver: ast.expr, spot: 
     seen = evidence.value(receiver, spot)
     if kind.is_none and seen is not None and not (seen.is_none or seen.is_missing):
         return _of_part(evidence, receiver, spot)
+    if kind.is_none and (seen is None or seen.is_missing):
+        receiver = _none_argument(evidence, receiver, spot)
     value = NONE if kind.is_none else seen
     if value is None:
         return ()

@@ -62,7 +62,7 @@ def _turn(evidence: Evidence, quest: Quest) -> Found:
 def _same(_evidence: Evidence, quest: Quest) -> Found:
     """An expression around another one whose value it has."""
     node = quest.expression
-    assert isinstance(node, ast.NamedExpr | ast.Starred)
+    assert isinstance(node, ast.NamedExpr | ast.Starred | ast.YieldFrom)
     return Found((), quest.at(node.value))
 
 
@@ -74,13 +74,23 @@ def _made(evidence: Evidence, quest: Quest) -> Found:
             return evidence.not_written(quest, node, quest.spot)
         case ast.Constant():
             return evidence.end(quest, kind_of_constant(node), f"It is written as {text} here.")
-        case ast.Yield() | ast.YieldFrom():
-            return _sent(evidence, quest)
         case ast.BinOp() if quest.path:
             return _joined(evidence, quest, node)
     if isinstance(node, _DISPLAYS):
         return descend(evidence, quest) if quest.path else evidence.end(quest, "literal", f"{text} was made here.")
-    return evidence.end(quest, "computed", f"{text} was computed here.")
+    return _by_operator(evidence, quest) or evidence.end(quest, "computed", f"{text} was computed here.")
+
+
+def _by_operator(evidence: Evidence, quest: Quest) -> Found | None:
+    """What the method of an operator returned: `__add__` of `one + other`."""
+    for made in reversed(evidence.history.made_during(quest.spot)):
+        is_method = made[0].way == 0 and made[0].function.startswith("__") and made[0].function.endswith("__")
+        if is_method and made[1].kind == "return" and evidence.agrees(quest, made[1].value):
+            text = evidence.text(quest.expression, quest.spot)
+            link = evidence.link(quest, "computed", f"{text} is computed by {made[0].qualified}().")
+            found = from_step(evidence, quest, made, made[0].function)
+            return Found((link, *found.links), found.next)
+    return None
 
 
 def _joined(evidence: Evidence, quest: Quest, node: ast.BinOp) -> Found:
@@ -234,6 +244,8 @@ _RULES: dict[type[ast.expr], Callable[[Evidence, Quest], Found]] = {
     ast.NamedExpr: _same,
     ast.Starred: _same,
     ast.Await: _awaited,
+    ast.Yield: _sent,
+    ast.YieldFrom: _same,
     ast.IfExp: _chosen,
     ast.BoolOp: _decided,
 }

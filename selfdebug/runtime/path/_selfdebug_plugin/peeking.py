@@ -77,6 +77,8 @@ def attribute(owner: Any, name: str) -> Any:
     namespace = _namespace(owner)
     if namespace is not None and name in namespace:
         return dict.__getitem__(namespace, name)
+    if found is MISSING and _of_class(type(owner), "__getattr__") is not MISSING:
+        return UNKNOWN
     return UNKNOWN if found is not MISSING and hasattr(type(found), "__get__") else found
 
 
@@ -141,6 +143,8 @@ def outline(value: Any, name: str = "", depth: int = 0) -> str:
         return _of_text(value) if kind is not int else repr(value) if value.bit_length() < 128 else "<int>"
     if kind in _BRACKETS:
         return _of_dict(value, depth) if kind is dict else _of_items(value, kind, depth)
+    if kind is type:
+        return "<" + class_name(value) + ">"
     if kind is types.ModuleType:
         return "<module " + str.__str__(_named(value)) + ">"
     return "<" + class_name(kind) + ">"
