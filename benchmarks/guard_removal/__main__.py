@@ -6,22 +6,32 @@ Results are appended to a file of JSON lines, one removal a line; what is in it 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.guard_removal.document import document
 from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
 from benchmarks.guard_removal.projects import PROJECTS, Project, Split
 from benchmarks.guard_removal.removals import KINDS, Removal, removals
 from benchmarks.guard_removal.table import tables
 from benchmarks.guard_removal.trials import Measured, Result, from_line, measured
 
+_RESULTS = Path(__file__).parent / "results.jsonl"
+"""The measurements that the documentation tells of, and what a reader found wrong with their patches."""
+_READINGS = Path(__file__).parent / "readings.json"
+
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print, or write the documentation of what was measured."""
     options = _options()
+    if options.document:
+        told = json.loads(_READINGS.read_text(encoding="utf-8"))
+        options.document.write_text(document(_read(_RESULTS), told), encoding="utf-8")
+        return
     results: Path = options.work / f"{options.results}.jsonl"
     options.work.mkdir(parents=True, exist_ok=True)
     done = _read(results)
@@ -63,6 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--slowest", type=float, default=30, help="seconds that a suite may take")
     parser.add_argument("--minutes", type=float, default=600, help="begin no removal after this time")
     parser.add_argument("--seed", type=int, default=1, help="of the order of removals")
+    parser.add_argument("--document", type=Path, help="only write the kept results as Markdown to this file")
     parser.add_argument("--table", action="store_true", help="only print the table of what was measured before")
     return parser.parse_args()
 
