@@ -10,6 +10,10 @@ MEASUREMENTS = {
     "candidate-cost": "benchmarks.candidate_cost",
     "statement-edit": "benchmarks.statement_edit",
     "snapshot": "benchmarks.snapshot_cost",
+    "plugin-overhead": "benchmarks.plugin_overhead",
+    "batch": "benchmarks.batch_cost",
+    "limits": "benchmarks.limits",
+    "whole-run": "benchmarks.whole_run",
 }
 
 

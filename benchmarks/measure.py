@@ -6,7 +6,12 @@ Only ratios mean anything on another machine; they are of medians, and the sprea
 from __future__ import annotations
 
 import json
+import os
+import platform
+import resource
+import shlex
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -27,15 +32,21 @@ class Timing:
     rounds: int
 
 
-def interleaved(subject: str, ways: Mapping[str, Callable[[], object]], rounds: int) -> list[Timing]:
-    """Time each way once a round, after one round that does not count; the first way is what others are set against."""
+def interleaved(
+    subject: str,
+    ways: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
+    warm_up: int = 1,
+) -> list[Timing]:
+    """Time each way once a round, after `warm_up` rounds that do not count; the first way is the base."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
+    for number in range(rounds + warm_up):
         for name, way in ways.items():
-            began = time.perf_counter()
+            began = clock()
             way()
-            if number:
-                seconds[name].append(time.perf_counter() - began)
+            if number >= warm_up:
+                seconds[name].append(clock() - began)
     base = statistics.median(next(iter(seconds.values())))
     return [
         Timing(subject, name, middle := statistics.median(taken), min(taken), max(taken), base / middle, rounds)
@@ -43,16 +54,44 @@ def interleaved(subject: str, ways: Mapping[str, Callable[[], object]], rounds: 
     ]
 
 
-def report(title: str, timings: list[Timing], folder: Path | None) -> None:
-    """Print a table; write `title`.json and .svg into `folder`, if one is given."""
+def cpu_of_children() -> float:
+    """The CPU seconds of all processes that this one has waited for: what a busy machine does not change much."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def report(title: str, timings: list[Timing], folder: Path | None, peaks: Mapping[str, float] | None = None) -> None:
+    """Print a table; write `title`.json and .svg into `folder`, if one is given.
+
+    `peaks` are the highest resident memory of subjects, in MB.
+    """
     print(f"{'':28} {'way':34} {'median ms':>10} {'lowest':>9} {'highest':>9} {'times':>8}")
     for each in timings:
         figures = f"{each.median * 1000:10.2f} {each.low * 1000:9.2f} {each.high * 1000:9.2f} {each.ratio:8.1f}"
         print(f"{each.subject:28} {each.way:34} {figures}")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{title}.json").write_text(json.dumps([asdict(each) for each in timings], indent=1) + "\n")
+        document = {
+            "title": title,
+            "command": shlex.join(["python", "-m", "benchmarks", title, *sys.argv[2:]]),
+            "session": session(),
+            "timings": [asdict(each) for each in timings],
+            "peaks": dict(peaks or {}),
+        }
+        (folder / f"{title}.json").write_text(json.dumps(document, indent=1) + "\n")
         (folder / f"{title}.svg").write_text(drawn(title, timings))
+
+
+def session() -> dict[str, object]:
+    """When and on what kind of machine: what a reader needs to judge figures, and nothing that names the machine."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": cores,
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def drawn(title: str, timings: list[Timing]) -> str:

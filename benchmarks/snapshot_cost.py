@@ -1,6 +1,9 @@
 """What the snapshot of one file and its restoring cost, against stashing and popping the tree with pygit2.
 
-python -m benchmarks snapshot [--rounds N] [--files 1000 10000] [--folder PATH]
+python -m benchmarks snapshot [--rounds N] [--files 1000 10000 100000] [--place DIR ...] [--folder PATH]
+
+A snapshot is synced to the disk before the first edit, a stash is not synced at all. So each size is measured in each
+`--place`: by default a folder of the disk and, where there is one, a folder in memory, where a sync costs nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from benchmarks.measure import Timing, interleaved, report
 from selfdebug.workspace import Workspace
 
 AUTHOR = pygit2.Signature("case", "case@example.org")
+MEMORY = Path("/dev/shm")
 
 
 def repository(root: Path, files: int) -> pygit2.Repository:
@@ -43,9 +47,22 @@ def kept_and_restored(root: Path) -> None:
 
 
 def stashed_and_popped(made: pygit2.Repository) -> None:
-    """The same by git's own means."""
+    """The same by git's own means, and without syncs, as pygit2 has it."""
+    pygit2.settings.enable_fsync_gitdir(False)  # which a snapshot has turned on for the whole process
     made.stash(AUTHOR)
     made.stash_pop()
+
+
+def measured(place: Path, subject: str, files: int, rounds: int) -> list[Timing]:
+    """Both ways in a new repository."""
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        root = Path(folder)
+        made = repository(root, files)
+        ways = {
+            "stash and pop with pygit2": lambda: stashed_and_popped(made),
+            "snapshot and roll back": lambda: kept_and_restored(root),
+        }
+        return interleaved(subject, ways, rounds)
 
 
 def main(arguments: list[str]) -> int:
@@ -53,17 +70,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="snapshot", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--files", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--place", type=Path, nargs="+", default=[Path(tempfile.gettempdir()), MEMORY])
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args(arguments)
     timings: list[Timing] = []
-    for files in options.files:
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            made = repository(root, files)
-            ways = {
-                "stash and pop with pygit2": lambda: stashed_and_popped(made),  # noqa: B023 - called in this turn
-                "snapshot and roll back": lambda: kept_and_restored(root),  # noqa: B023 - called in this turn
-            }
-            timings += interleaved(f"{files} files", ways, options.rounds)
+    for place in options.place:
+        if place.is_dir():
+            kind = "in memory" if place == MEMORY else "on disk"
+            for files in options.files:
+                timings += measured(place, f"{files} files {kind}", files, options.rounds)
     report("snapshot", timings, options.folder)
     return 0
