@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.edits import attempt, deeper, line, replace_statement
 from codemods.selfdebug.scopes import is_dotted_name
 from codemods.selfdebug.source import Level, Statement
 
 if TYPE_CHECKING:
     from codemods.selfdebug.base import Parameters
-    from codemods.selfdebug.sites import Site
+    from codemods.selfdebug.sites import Rewrite, Site
 
 _BROAD = frozenset({"Exception", "BaseException"})
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -55,6 +58,29 @@ def refuse_caught(site: Site, names: tuple[str, ...]) -> None:
         assert isinstance(node, ast.Try)
         if any(caught_by(handler) & {*names, *_BROAD} for handler in node.handlers):
             raise RefusedError("a handler around the statement catches this already")
+
+
+def handled(
+    site: Site, parameters: Parameters, fallback: Callable[[], cst.BaseSmallStatement], cause: str | None = None
+) -> Rewrite:
+    """The unit with `try` over the one statement and `fallback` where one of the classes is raised.
+
+    `cause` is the name that the fallback has for what was raised, if it needs one. Raises RefusedError where a handler
+    would cover more than the statement, or less than what it evaluates.
+    """
+    names = exception_names(parameters)
+    refuse_caught(site, names)
+    if not isinstance(site.holder, cst.BaseSmallStatement):
+        raise RefusedError("a handler would cover more than one statement")
+    if any(isinstance(step.parent, cst.Lambda) and step.child is step.parent.body for step in site.path):
+        raise RefusedError("the receiver is evaluated later than the statement")
+    instead = line(fallback())
+    exceptions = cst.parse_expression(names[0] if len(names) == 1 else f"({', '.join(names)})")
+
+    def make(statement: cst.BaseStatement) -> list[cst.BaseStatement]:
+        return [attempt([deeper(site, statement)], exceptions, [instead], cause)]
+
+    return replace_statement(site, make)
 
 
 def handler_to_widen(site: Site) -> Statement:

@@ -19,13 +19,10 @@ from codemods.selfdebug.base import (
     Test,
 )
 from codemods.selfdebug.defaults import default_for
-from codemods.selfdebug.edits import attempt, deeper, line, replace_statement
-from codemods.selfdebug.exceptions import exception_names, refuse_caught
+from codemods.selfdebug.exceptions import handled
 from codemods.selfdebug.scopes import mentioned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from codemods.selfdebug.sites import Rewrite, Site
 
 _NAMES = ("error", "exc", "err", "cause")
@@ -73,25 +70,17 @@ class RaiseInstead(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        names = exception_names(parameters)
-        refuse_caught(site, names)
-        error = default_for(site, parameters)
-        if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
-            raise RefusedError("the default is no exception")
-        if site.code(error.func if isinstance(error, cst.Call) else error) in names:
-            raise RefusedError("it would raise the same exception again")
-        if not isinstance(site.holder, cst.BaseSmallStatement):
-            raise RefusedError("a handler would cover more than one statement")
-        if any(isinstance(step.parent, cst.Lambda) and step.child is step.parent.body for step in site.path):
-            raise RefusedError("the receiver is evaluated later than the statement")
         cause = _free_name(site)
-        code = names[0] if len(names) == 1 else f"({', '.join(names)})"
 
-        def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
-            raising = line(cst.Raise(error, cst.From(cst.Name(cause))))
-            return [attempt([deeper(site, statement)], cst.parse_expression(code), [raising], cause)]
+        def raising() -> cst.Raise:
+            error = default_for(site, parameters)
+            if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
+                raise RefusedError("the default is no exception")
+            if site.code(error.func if isinstance(error, cst.Call) else error) in parameters.classes:
+                raise RefusedError("it would raise the same exception again")
+            return cst.Raise(error, cst.From(cst.Name(cause)))
 
-        return replace_statement(site, make)
+        return handled(site, parameters, raising, cause)
 
 
 def _free_name(site: Site) -> str:
