@@ -18,8 +18,10 @@ _OWN, _PASSED_ON, _TAKEN_APART, _AS_ELSEWHERE = 0, 1, 1, 2
 _LONGEST = 60
 
 
-def evident_results(function: Function, module: ast.Module) -> Iterator[Default]:
-    """The results that speak for themselves in a function of `module`, its own constants first."""
+def evident_results(function: Function, module: ast.Module, line: int) -> Iterator[Default]:
+    """The results that speak for themselves at a line of a function of `module`, its own constants first."""
+    if function.name == "__get__":
+        yield Default("self", "a descriptor gives itself back where there is no object", _OWN)
     for code in _constants(function):
         yield Default(code, f"{function.name} returns {code} elsewhere", _OWN)
     for callee in _passed_on(function, module):
@@ -29,9 +31,10 @@ def evident_results(function: Function, module: ast.Module) -> Iterator[Default]
         code = f"({', '.join(['None'] * count)}{',' if count == 1 else ''})"
         yield Default(code, f"a caller takes the result of {function.name} apart", _TAKEN_APART)
     known = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    given = known | _given_before(function, line)
     for name in _returned_names(function):
-        if name in known:
-            yield Default(name, f"{function.name} gives its parameter {name} back elsewhere", _PASSED_ON)
+        if name in given:
+            yield Default(name, f"{function.name} gives {name} back elsewhere", _PASSED_ON)
     readable = known | bound_names(module, 0)
     for fallback in _fallbacks(module):
         code = ast.unparse(fallback)
@@ -39,6 +42,17 @@ def evident_results(function: Function, module: ast.Module) -> Iterator[Default]
         if own and len(code) <= _LONGEST and _is_readable(fallback, readable):
             near = function.lineno <= fallback.lineno <= (function.end_lineno or function.lineno)
             yield Default(code, f"as in line {fallback.lineno}", _OWN if near else _AS_ELSEWHERE)
+
+
+def _given_before(function: Function, line: int) -> set[str]:
+    """The names that statements of the function's own body, none that may be left out, have given a value by then."""
+    return {
+        node.id
+        for statement in function.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and (statement.end_lineno or statement.lineno) < line
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 def _returned_names(function: Function) -> Iterator[str]:
