@@ -15,7 +15,7 @@ from selfdebug.reports.documents import dumps
 from selfdebug.trace.ask import ask
 from selfdebug.trace.owner import Owner, owner_of
 from selfdebug.trace.queries import QUERIES, Answer, Parameter, Query
-from selfdebug.workspace.state import find_state_dir
+from selfdebug.workspace.state import find_trace_dir
 
 NOT_FOUND = 1
 """The exit code of a query whose answer is that the trace does not hold it."""
@@ -26,9 +26,9 @@ run_option = click.option("--run", "run_id", metavar="RUN", help="A run. Default
 
 
 def state_of(root: Path | None) -> tuple[Path, Path]:
-    """The root of the project and its state folder. Raises UsageError for a root that is no folder."""
+    """The root of the project and the folder of its traces. Raises UsageError for a root that is no folder."""
     folder = config.project_root(root)
-    return folder, find_state_dir(folder, os.environ)
+    return folder, find_trace_dir(folder, os.environ)
 
 
 def caller(session: str | None) -> Owner:

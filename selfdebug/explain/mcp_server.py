@@ -33,7 +33,7 @@ from selfdebug.explain.toolbox import Toolbox, TraceTool, refuse_clashes
 from selfdebug.terminal import plain
 from selfdebug.trace.owner import ONE_SHOT_VARIABLE, SESSION_VARIABLE, Owner
 from selfdebug.version import __version__
-from selfdebug.workspace.state import find_state_dir
+from selfdebug.workspace.state import find_trace_dir
 
 READ_SKILL = "read_skill"
 MAX_CONVERSATIONS = 256
@@ -191,8 +191,10 @@ async def _act(
         count += 1
         await ctx.session.report_progress(float(count), None, plain(line))
 
-    conversation.toolbox.prefer(find_state_dir(command.root, os.environ))
-    done = await run_command(command, conversation.environ, progress)
+    try:
+        done = await run_command(command, conversation.environ, progress)
+    finally:
+        conversation.toolbox.prefer(find_trace_dir(command.root, os.environ))
     if done.document is None:
         return _result(done.said or f"{tool.name} ended with exit code {done.exit_code}.", is_error=True)
     return _result(_summary(tool, done), is_error=done.document.get("exit_reason") in ("usage", "internal-error"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -203,11 +202,11 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
 def _claimed(workspace: Workspace, is_dry: bool, run_id: str) -> Iterator[Path]:
     """Hold the project, and name the folder for the trace.
 
-    A dry run writes nothing at all where no run has been before: its trace goes when it ends.
+    A dry run writes nothing into a project where no run has been before: its trace is kept with the user's state.
     """
     if is_dry and not workspace.state_dir.exists():
-        with tempfile.TemporaryDirectory(prefix="selfdebug-") as folder:
-            yield Path(folder)
+        with workspace.dry_trace() as folder:
+            yield folder
         return
     with workspace.lock(run_id):
         yield workspace.state_dir

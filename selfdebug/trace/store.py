@@ -242,7 +242,7 @@ class Store:
             self._db.execute("INSERT OR REPLACE INTO reports (run, data) VALUES (?,?)", (run_id, _packed(document)))
 
     def report(self, run_id: str) -> dict[str, Any] | None:
-        """The JSON document that a run ended with, None where there is none. Raises TraceStoreError for a damaged one."""
+        """The JSON document that a run ended with, or None. Raises TraceStoreError where it is damaged."""
         with as_store_errors(self.folder):
             row = self._db.execute("SELECT data FROM reports WHERE run = ?", (run_id,)).fetchone()
         if row is None:

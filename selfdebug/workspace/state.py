@@ -1,7 +1,8 @@
 """Where the journal, the lock and the trace of a project live, and the folder itself.
 
 In the project as `.selfdebug`, which ignores itself as pytest's cache does; elsewhere where the environment variable
-SELFDEBUG_DIR says so; in the user's own state folder where the project cannot be written.
+SELFDEBUG_DIR says so; in the user's own state folder where the project cannot be written, or where nothing but dry
+runs has happened so far: these write nothing into the project.
 """
 
 from __future__ import annotations
@@ -39,6 +40,23 @@ def find_state_dir(root: Path, environ: Mapping[str, str]) -> Path:
     effective = os.access in os.supports_effective_ids
     if os.access(inside if inside.is_dir() else root, os.W_OK | os.X_OK, effective_ids=effective):
         return inside
+    return _apart(root, environ)
+
+
+def dry_trace_dir(root: Path, environ: Mapping[str, str]) -> Path:
+    """Where a dry run may record itself: in the state folder if there is one, else outside the project."""
+    state = find_state_dir(root, environ)
+    return _apart(root, environ) if state.is_relative_to(root) and not state.exists() else state
+
+
+def find_trace_dir(root: Path, environ: Mapping[str, str]) -> Path:
+    """Where to ask for past runs: the state folder, or, as long as there is none, where dry runs record themselves."""
+    apart = dry_trace_dir(root, environ)
+    return apart if apart.is_dir() else find_state_dir(root, environ)
+
+
+def _apart(root: Path, environ: Mapping[str, str]) -> Path:
+    """The folder of a project among the state of the user."""
     home = environ.get("XDG_STATE_HOME", "")
     base = Path(home) if Path(home).is_absolute() else Path("~/.local/state").expanduser()
     return base / "selfdebug" / _project_name(root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from selfdebug.workspace.project import Project, cause, explained
 from selfdebug.workspace.records import JournalRun, Kept, Owner, Recovery, RollBack, Undo
 from selfdebug.workspace.repository import GitRefusedError
 from selfdebug.workspace.run_folder import checked_run_id, opened_run
-from selfdebug.workspace.state import find_state_dir, made, opened, repair_marks
+from selfdebug.workspace.state import dry_trace_dir, find_state_dir, made, opened, repair_marks
 
 
 class Snapshot:
@@ -94,6 +95,19 @@ class Workspace:
         """Make the state folder, which ignores itself, and return it. Raises WorkspaceError."""
         with made(self.root, self.state_dir):
             return self.state_dir
+
+    @contextmanager
+    def dry_trace(self) -> Iterator[Path]:
+        """A folder for the trace of a dry run; one that goes at the end where the user's own state cannot be kept."""
+        folder = dry_trace_dir(self.root, os.environ)
+        try:
+            with made(self.root, folder):
+                pass
+        except WorkspaceError:
+            with tempfile.TemporaryDirectory(prefix="selfdebug-") as passing:
+                yield Path(passing)
+        else:
+            yield folder
 
     def publish(self, name: str, data: bytes) -> None:
         """Put a small file for other commands into the state folder. Raises WorkspaceError."""

@@ -94,6 +94,17 @@ def test_a_dry_run_writes_nothing_and_its_diff_applies(shop: Path) -> None:
     assert discount(shop) == before.replace(BROKEN, GUARDED)
 
 
+def test_a_dry_run_can_be_asked_why_and_leaves_nothing_in_the_project(shop: Path) -> None:
+    held = sorted(shop.iterdir())
+    run_id = json.loads(selfdebug("run", "--dry-run", "--json", "--module", GUEST, cwd=shop).stdout)["run_id"]
+    assert sorted(shop.iterdir()) == held
+    listed = json.loads(selfdebug("runs", "recorded", "--json", cwd=shop).stdout)["runs"]
+    assert [run["id"] for run in listed] == [run_id]
+    told = selfdebug("explain", "why", "this", "patch?", cwd=shop)
+    assert (told.returncode, b"#" in told.stdout) == (0, True), told.stdout
+    assert sorted(shop.iterdir()) == held
+
+
 def test_diff_is_the_patch_that_run_would_make(shop: Path) -> None:
     done = selfdebug("diff", "--color", "always", cwd=shop)
     assert (done.returncode, status(shop)) == (0, b"")

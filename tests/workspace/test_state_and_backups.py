@@ -16,7 +16,7 @@ from selfdebug.errors import WorkspaceError
 from selfdebug.workspace import Workspace
 from selfdebug.workspace.backups import Backups
 from selfdebug.workspace.durable import Step, watched
-from selfdebug.workspace.state import find_state_dir
+from selfdebug.workspace.state import dry_trace_dir, find_state_dir, find_trace_dir
 from workspace.git_projects import git
 
 Locked = Callable[..., Workspace]
@@ -38,6 +38,29 @@ def test_the_users_state_folder_without_xdg(plain: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "supports_effective_ids", {os.access})
     assert find_state_dir(plain, {}).parent == tmp_path / ".local/state/selfdebug"
     assert find_state_dir(plain, {"XDG_STATE_HOME": "relative"}).parent == tmp_path / ".local/state/selfdebug"
+
+
+def test_dry_runs_record_themselves_outside_a_project_without_a_state_folder(plain: Path, tmp_path: Path) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    apart = dry_trace_dir(plain, environ)
+    assert apart.parent == tmp_path / "state" / "selfdebug"
+    assert find_trace_dir(plain, environ) == plain / ".selfdebug", "no dry run has been yet"
+    apart.mkdir(parents=True)
+    assert find_trace_dir(plain, environ) == apart
+    assert dry_trace_dir(plain, {"SELFDEBUG_DIR": str(tmp_path / "all")}).parent == tmp_path / "all"
+    (plain / ".selfdebug").mkdir()
+    assert dry_trace_dir(plain, environ) == find_trace_dir(plain, environ) == plain / ".selfdebug"
+
+
+def test_a_dry_run_without_a_place_of_the_user_records_itself_for_its_own_time(
+    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file" / "state"))
+    with Workspace.open(plain).dry_trace() as folder:
+        assert folder.is_dir()
+        assert not folder.is_relative_to(plain)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("chosen", ["build/debug", "absolute"])

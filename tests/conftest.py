@@ -1,0 +1,15 @@
+"""What holds for every test: the state of the user who runs them is not touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Dry runs, and runs in projects that cannot be written, keep their traces in a folder of this test session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
