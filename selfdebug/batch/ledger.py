@@ -79,6 +79,9 @@ class Ledger:
             if folder is not None:
                 for name in folder.names():
                     folder.remove(name)
+                with opened(self._root, self._state_dir) as state:
+                    if state is not None:
+                        state.remove_folder(_FOLDER)
 
     @contextmanager
     def _opened(self) -> Iterator[Folder | None]:

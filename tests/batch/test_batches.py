@@ -166,6 +166,7 @@ def test_finished_jobs_are_not_run_again_until_the_project_changes(project: Path
         done, _ = run_batch(request(project, shard=shard, retries=0), quiet)
         assert [result.sentence for result in done.results] == ["done before"] * (2 if shard is None else 1)
         assert len(done.planned) == 2
+        assert not (project / ".selfdebug" / "batch").exists()
         keep_all(project, tmp_path / f"again-{shard is None}", "done before")
     (project / "conftest.py").write_text("import os\nos.kill(os.getppid(), 9)\n")
     done, _ = run_batch(request(project, shard=Shard(1, 2), retries=0), quiet)
@@ -201,13 +202,17 @@ def _environments() -> Iterator[bytes]:
 # ---------------------------------------------------------------- one order
 
 
-@pytest.fixture
-def order(project: Path, tmp_path: Path) -> Order:
+def frozen_order(project: Path, folder: Path) -> Order:
     """To find the causes in a copy of the project."""
-    folder = tmp_path / "batch"
     frozen = FrozenTree.freeze(project, folder / "project")
     (folder / ACTIVE).touch()
     return Order(frozen.folder, "causes", Settings(root=project, python=Interpreter.find().path), (), FindCauses())
+
+
+@pytest.fixture
+def order(project: Path, tmp_path: Path) -> Order:
+    """Of the project as it is."""
+    return frozen_order(project, tmp_path / "batch")
 
 
 def kill_once(order: Order, mark: Path) -> None:
@@ -237,6 +242,19 @@ def test_the_suite_is_run_with_other_contents(order: Order) -> None:
     fixed = NAMES.replace(b"return user.name", b"return None")
     reply = isolated(replace(order, task=RunSuite({"names.py": fixed})), 0)
     assert reply.answer == SuiteRun(("test_names.py::test_size",))
+
+
+def test_the_copy_is_imported_though_the_original_is_on_the_path(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "src").mkdir()
+    (project / "names.py").rename(project / "src" / "names.py")
+    monkeypatch.setenv("PYTHONPATH", str(project / "src"))  # as an editable install leaves it
+    assert project / "src" in Interpreter.find().import_folders()
+    fixed = NAMES.replace(b"return user.name", b"return None").replace(b"return len(box.items)", b"return 0")
+    order = frozen_order(project, tmp_path / "batch")
+    reply = isolated(replace(order, sources=("src",), task=RunSuite({"src/names.py": fixed})), 0)
+    assert reply.answer == SuiteRun(())
 
 
 def test_what_a_run_refuses_is_an_answer_and_not_tried_again(order: Order) -> None:
