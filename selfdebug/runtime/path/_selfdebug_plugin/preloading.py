@@ -33,6 +33,8 @@ _PLAIN_LOADERS = frozenset({"SourceFileLoader", "ExtensionFileLoader", "Sourcele
 # These exchange parts of modules that were imported before, and miss those that have copied such parts.
 _PATCHING = ("gevent.monkey", "eventlet.patcher")
 _OF_A_RUN = frozenset({"PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTHONPATH"})
+# The versions of all plugins are read from files, and long tracebacks parse whole files.
+_QUIET = {"no_header": True, "tbstyle": "line"}
 _exit = os._exit
 
 
@@ -63,9 +65,12 @@ class PreloadedSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: Any) -> None:
-        """Leave at once where other processes would run the tests."""
+        """Leave at once where other processes would run the tests; write no text that nobody reads."""
         if is_distributed(config):
             _exit(SPREAD)
+        for option, value in _QUIET.items():
+            if hasattr(config.option, option):
+                setattr(config.option, option, value)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_finish(self) -> Generator[None, Any, None]:
