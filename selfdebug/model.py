@@ -337,6 +337,7 @@ class FaultKind(StrEnum):
     WRONG_TYPE = "wrong-type"
     ZERO_DIVISION = "zero-division"
     UNPACK_COUNT = "unpack-count"
+    EMPTY = "empty"
     DELIBERATE_RAISE = "deliberate-raise"
     ASSERTION = "assertion"
     OTHER = "other"

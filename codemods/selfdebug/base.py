@@ -62,6 +62,14 @@ class Family(StrEnum):
     NAME = "name"
 
 
+class About(StrEnum):
+    """What a guard takes its receiver for."""
+
+    VALUE = "value"
+    ELEMENTS = "elements"  # the container of what is bad
+    EITHER = "either"
+
+
 class DefaultUse(StrEnum):
     """Whether a guard puts a default value into the code."""
 
@@ -139,7 +147,8 @@ class Guard(ABC):
 
     A subclass lives in a module of its own under `guards/`, whose file name is its id. `moves_body` says that it needs
     the whole of a compound statement, not just its header (to put it below a condition, for instance). `lateness` puts
-    a guard behind its family: the rarer of two ways, or the one that says the same in more words.
+    a guard behind its family: the rarer of two ways, or the one that says the same in more words. `about`
+    says whether the receiver is the value that is bad, or the container of such values.
     """
 
     family: ClassVar[Family]
@@ -151,6 +160,7 @@ class Guard(ABC):
     examples: ClassVar[tuple[Example, ...]] = ()
     refusals: ClassVar[tuple[Refusal, ...]] = ()
     moves_body: ClassVar[bool] = False
+    about: ClassVar[About] = About.VALUE
 
     @property
     def id(self) -> str:

@@ -16,6 +16,7 @@ from codemods.selfdebug.precedence import operand_of_and, operand_of_comparison,
 from codemods.selfdebug.purity import is_constant, may_ask_again, may_be_read_before, may_repeat, may_run_before
 from codemods.selfdebug.scopes import fresh_name, is_dotted_name
 from codemods.selfdebug.sites import bare, branches, earlier
+from codemods.selfdebug.subscripts import subscript
 
 if TYPE_CHECKING:
     from codemods.selfdebug.base import Parameters
@@ -87,7 +88,7 @@ def _build(site: Site, parameters: Parameters) -> Condition:
     if test is Test.NOT_NONE:
         return Condition(test, receiver, f"{_SUBJECT} is not None", f"{_SUBJECT} is None")
     if test is Test.HAS_KEY:
-        container, key = _subscript(site)
+        container, key = subscript(site)
         code = _repeatable_code(site, key)
         return Condition(test, container, f"{code} in {_SUBJECT}", f"{code} not in {_SUBJECT}")
     if test is Test.NON_ZERO:
@@ -125,7 +126,7 @@ def _in_range(site: Site) -> Condition:
     if wanted:
         operator, opposite, count = wanted
         return Condition(Test.IN_RANGE, site.receiver, f"{length} {operator} {count}", f"{length} {opposite} {count}")
-    container, index = _subscript(site)
+    container, index = subscript(site)
     code = _repeatable_code(site, index)
     if code.removeprefix("-").isdecimal():
         holds, fails = (">=", "<") if code.startswith("-") else (">", "<=")
@@ -148,17 +149,6 @@ def _unpacked_length(site: Site) -> tuple[str, str, int] | None:
     starred = sum(isinstance(element, cst.StarredElement) for element in target.elements)
     count = len(target.elements) - starred
     return (">=", "<", count) if starred else ("==", "!=", count)
-
-
-def _subscript(site: Site) -> tuple[cst.BaseExpression, cst.BaseExpression]:
-    """The container and the key of the dereference: `d[k]`, or `d.pop(k)`."""
-    node = site.expression
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and len(node.args) == 1:
-        if node.func.attr.value in ("pop", "remove", "index", "__getitem__"):
-            return node.func.value, node.args[0].value
-    elif isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
-        return node.value, node.slice[0].slice.value
-    raise RefusedError("the dereference is no subscript with one key")
 
 
 def _repeatable_code(site: Site, key: cst.BaseExpression) -> str:

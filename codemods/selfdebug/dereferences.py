@@ -35,6 +35,8 @@ class Operation(StrEnum):
     COMPARE = "compare"
     CONTAINS = "contains"
     SORT_KEY = "sort-key"
+    ELEMENT = "element"
+    ELEMENTS = "elements"
     FORMAT = "format"
     AWAIT = "await"
     CONTEXT = "context"
@@ -46,7 +48,8 @@ class Dereference:
     """One use of one receiver.
 
     `name` is the attribute, the operator, the source of the subscript or of the called function; `position` tells the
-    left operand (0) from the right one (1), and arguments from each other; `code` is the receiver's source.
+    left operand (0) from the right one (1), and arguments from each other; `code` is the receiver's source. Of
+    `elements` the receiver is their container.
     """
 
     operation: Operation
@@ -70,6 +73,8 @@ _NEVER_NONE = (
     cst.Lambda,
     cst.Comparison,
 )
+
+_TAKING_ELEMENTS = frozenset({"sum", "max", "min", "sorted", "join", "fsum", "prod", "mean"})
 
 _Use = tuple[Operation, str, int, cst.CSTNode, cst.BaseExpression]
 
@@ -155,6 +160,18 @@ def _call(node: cst.Call) -> Iterator[_Use]:
         is_key = argument.keyword is not None and argument.keyword.value == "key"
         if is_key and isinstance(argument.value, cst.Lambda):
             yield Operation.SORT_KEY, name, position, node, argument.value.body
+    yield from _elements(node, name)
+
+
+def _elements(node: cst.Call, name: str) -> Iterator[_Use]:
+    """The elements that are added, joined or compared: the expression that gives them, or the container as a whole."""
+    plain = [argument.value for argument in node.args if argument.keyword is None and not argument.star]
+    if name.rpartition(".")[2] not in _TAKING_ELEMENTS or not plain:
+        return
+    if isinstance(plain[0], cst.GeneratorExp | cst.ListComp | cst.SetComp):
+        yield Operation.ELEMENT, name, 0, node, plain[0].elt
+    elif len(plain) == 1 or name == "sum":
+        yield Operation.ELEMENTS, name, 0, node, plain[0]
 
 
 @_uses.register

@@ -52,6 +52,8 @@ def _sentence(failure: Failure, location: FaultLocation, observations: Sequence[
     receiver = location.receivers[0]
     if not location.kind.is_none:
         return f"{raised}: {_other(exception, location, receiver)}"
+    if receiver.operation == "elements":
+        return f"{raised}: an element of {receiver.code} was None, and None is not accepted by {receiver.name}."
     was = "was None" if _was_seen(receiver, location, observations) else "was probably None (not observed)"
     what = _WHAT[location.kind].format(name=receiver.name)
     return f"{raised}: {receiver.code} {was}, and None {what}."
@@ -75,6 +77,8 @@ def _other(exception: ExceptionRecord, location: FaultLocation, receiver: Receiv
             said = f"{receiver.code} had no value on this path."
         case FaultKind.UNDEFINED_NAME:
             said = f"no {receiver.code} is defined or imported here."
+        case FaultKind.EMPTY:
+            said = f"there was nothing that {receiver.code} could give."
         case FaultKind.ZERO_DIVISION:
             said = f"{receiver.code} was zero."
         case FaultKind.OTHER:

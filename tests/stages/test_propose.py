@@ -335,7 +335,7 @@ def test_an_exception_out_of_a_call_is_handled_only_where_it_is_raised() -> None
     exception = ExceptionRecord("ValueError", "invalid literal for int() with base 10: 'x'")
     text = "def f(x):\n    n = int(x)\n    return n\n"
     found = patches(text, 2, exception)
-    assert {patch.candidate.guard for patch in found} == {"try-around"}
+    assert {patch.candidate.guard for patch in found} == {"try-around", "try-return"}
     assert after(found).startswith("def f(x):\n    try:\n        n = int(x)\n    except ValueError:\n        n = ")
     handled = "def f(x):\n    try:\n        return int(x)\n    except TypeError:\n        return 0\n"
     assert "except (TypeError, ValueError):" in after(patches(handled, 3, exception))

@@ -176,7 +176,7 @@ def _bad_type(match: re.Match[str]) -> str | None:
 
 
 def _in_order(accepted: list[Dereference], found: tuple[Dereference, ...], span: Span | None) -> Iterator[Receiver]:
-    ranked = sorted(accepted, key=lambda use: _distance(use, span))
+    ranked = sorted(accepted, key=lambda use: (_distance(use, span), use.operation is not Operation.ELEMENTS))
     best = _distance(ranked[0], span)[0]
     near = [use for use in ranked if span is None or best > _CLOSE or _distance(use, span)[0] <= _CLOSE]
     is_told = best < _CLOSE or (best == _CLOSE and len(near) == 1)
@@ -231,6 +231,8 @@ _LOOSE = frozenset(
         Operation.CONTEXT,
         Operation.ARGUMENT,
         Operation.SORT_KEY,
+        Operation.ELEMENT,
+        Operation.ELEMENTS,
         Operation.FORMAT,
         Operation.OPERAND,
         Operation.COMPARE,

@@ -31,6 +31,7 @@ class Rule:
 
 _ITERATING = frozenset({Operation.ITERATE, Operation.UNPACK, Operation.STAR, Operation.ARGUMENT})
 _SORTING = ("sorted", "min", "max", "sort")
+_ELEMENTS = frozenset({Operation.ELEMENT, Operation.ELEMENTS})
 
 
 def _is_attribute(use: Dereference, match: re.Match[str]) -> bool:
@@ -41,8 +42,8 @@ def _is_attribute(use: Dereference, match: re.Match[str]) -> bool:
 
 
 def _is_operand(use: Dereference, match: re.Match[str]) -> bool:
-    if use.operation is Operation.ARGUMENT:
-        return use.name == "sum" and match["op"] in ("+", "+=")
+    if use.operation in _ELEMENTS:
+        return use.name.rpartition(".")[2] in ("sum", "fsum") and match["op"] in ("+", "+=")
     is_operator = use.name == match["op"].split(" ")[0] and use.operation is Operation.OPERAND
     return is_operator and _is_bad_side(use, match)
 
@@ -56,7 +57,9 @@ def _is_compared(use: Dereference, match: re.Match[str]) -> bool:
     if use.operation is Operation.COMPARE:
         return use.name == match["op"] and _is_bad_side(use, match)
     is_sorting = use.name.rsplit(".", 1)[-1] in _SORTING
-    return is_sorting and use.operation in (Operation.SORT_KEY, Operation.ARGUMENT)
+    if use.operation is Operation.CALL:
+        return is_sorting and "." in use.name  # `xs.sort()`, of which the elements are no argument
+    return is_sorting and use.operation in (Operation.SORT_KEY, Operation.ARGUMENT, *_ELEMENTS)
 
 
 def _is_argument_of(*names: str) -> Callable[[Dereference, re.Match[str]], bool]:
@@ -73,6 +76,10 @@ def _is_concatenated(use: Dereference, _match: re.Match[str]) -> bool:
 
 def _is_lookup(use: Dereference, _match: re.Match[str]) -> bool:
     return use.operation is Operation.SUBSCRIPT or (use.operation is Operation.CALL and use.name.endswith(".pop"))
+
+
+def _is_choice(use: Dereference, _match: re.Match[str]) -> bool:
+    return use.operation is Operation.CALL and use.name in ("max", "min", "next")
 
 
 def _is_named(use: Dereference, match: re.Match[str]) -> bool:
@@ -98,6 +105,7 @@ def _rule(
 
 _T = r"'?(?P<type>[\w.]+)'?"
 _WRONG = FaultKind.WRONG_TYPE
+_NOTHING = (FaultKind.EMPTY, FaultKind.EMPTY)
 RULES = (
     _rule(
         "AttributeError",
@@ -170,6 +178,12 @@ RULES = (
     ),
     _rule(
         "TypeError",
+        rf"^sequence item \d+: expected .*, {_T} found",
+        (FaultKind.NONE_ARGUMENT, _WRONG),
+        lambda use, _: use.operation in _ELEMENTS and use.name.endswith(".join"),
+    ),
+    _rule(
+        "TypeError",
         rf"(argument|Value) after \* must be an iterable, not {_T}",
         (FaultKind.NONE_ARGUMENT, _WRONG),
         _is_use(Operation.STAR),
@@ -234,6 +248,8 @@ RULES = (
     ),
     _rule("KeyError", r"", (FaultKind.MISSING_KEY, FaultKind.MISSING_KEY), _is_lookup),
     _rule("IndexError", r"", (FaultKind.INDEX_RANGE, FaultKind.INDEX_RANGE), _is_lookup),
+    _rule("ValueError", r"(empty sequence|iterable argument is empty|is empty)$", _NOTHING, _is_choice),
+    _rule("StopIteration", r"^$", _NOTHING, _is_choice),
     _rule(
         "UnboundLocalError NameError",
         r"variable '(\w+)'",

@@ -122,7 +122,7 @@ class Loans:
                 continue
             if (loan.is_alike or _is_custom(loan)) and can_stand(donor.fallback, readable):
                 lent += 1
-                cost = loan.distance // 2 if loan.is_alike else _LOOSE
+                cost = loan.distance // _ELSEWHERE if loan.is_alike else _LOOSE
                 cost += _ALSO_EXPECTED if donor.fallback in expected else 0
                 yield Default(donor.fallback, donor.sentence, cost, donor.sentence)
 

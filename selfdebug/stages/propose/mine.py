@@ -52,16 +52,20 @@ class Mine:
                 if telling & other.words:
                     yield other
 
-    def _elsewhere(self, file: str, named: re.Pattern[bytes]) -> Iterator[Donor]:
-        """The donors of the other files that name what is missing, those in the same folder first."""
+    def texts(self, file: str) -> Iterator[tuple[str, bytes]]:
+        """The project's files with their bytes, those in the folder of `file` first."""
         if self._names is None:
             self._names = tuple(islice(self.files(), _MOST_FILES))
         for name in sorted(self._names, key=lambda other: _folders_apart(other, file)):
-            if self._parsed_bytes > _MOST_PARSED:
-                return
             if name not in self._texts:
                 self._texts[name] = self.read(name) or b""
-            data = self._texts[name]
+            yield name, self._texts[name]
+
+    def _elsewhere(self, file: str, named: re.Pattern[bytes]) -> Iterator[Donor]:
+        """The donors of the other files that name what is missing, those in the same folder first."""
+        for name, data in self.texts(file):
+            if self._parsed_bytes > _MOST_PARSED:
+                return
             if name != file and len(data) <= _MOST_BYTES and named.search(data):
                 yield from self._mined(name, data)
 

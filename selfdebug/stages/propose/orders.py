@@ -7,15 +7,17 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from codemods.selfdebug.base import DefaultRole, DefaultUse, Family, Guard, Test
+from codemods.selfdebug.base import About, DefaultRole, DefaultUse, Family, Guard, Test
 from codemods.selfdebug.dereferences import Operation, dereferences
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
 from selfdebug.stages.propose import names, ranking
+from selfdebug.stages.propose.collected import needed_class, starts_of
 from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, supports, unique
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
+from selfdebug.stages.propose.imports import imports_of
 from selfdebug.stages.propose.loans import loans
 from selfdebug.stages.propose.mine import Mine
 from selfdebug.stages.propose.namesakes import hides_class_value, namesakes
@@ -66,7 +68,8 @@ _TESTS = {
     FaultKind.UNDEFINED_NAME: (Test.NO_EXCEPTION,),
     FaultKind.MISSING_ATTRIBUTE: (Test.IS_INSTANCE, Test.HAS_ATTRIBUTE, Test.NO_EXCEPTION),
     FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.CALLABLE, Test.NO_EXCEPTION),
-    FaultKind.UNPACK_COUNT: (Test.NO_EXCEPTION,),
+    FaultKind.UNPACK_COUNT: (Test.IN_RANGE, Test.NO_EXCEPTION),
+    FaultKind.EMPTY: (Test.NO_EXCEPTION,),
     FaultKind.OTHER: (Test.NO_EXCEPTION,),
 }
 # Which families may act without a condition of their own, so that nothing is hidden that the fault is not about.
@@ -75,6 +78,7 @@ _UNCONDITIONAL = {
     FaultKind.UNDEFINED_NAME: {Family.NAME},
     FaultKind.MISSING_ATTRIBUTE: {Family.NAME, Family.INITIALISATION, Family.LOOKUP_DEFAULT, Family.HANDLER},
     FaultKind.WRONG_TYPE: {Family.COERCION, Family.HANDLER},
+    FaultKind.EMPTY: {Family.LOOKUP_DEFAULT, Family.HANDLER},
 }
 # What the guards of these forms fall back to can serve in the role.
 _LENDING = {
@@ -85,6 +89,7 @@ _LENDING = {
 _BARE_RETURN = 5
 _OTHER_FORM = 3
 _ITSELF, _GIVEN = 3, 1
+_OWN = 5  # an object that lacks an attribute of its own was not initialised
 # Two defaults a guard come first; each further one waits, so that no guard starves the next.
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
@@ -102,11 +107,14 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     for guard, test in itertools.product(guards().values(), _tests(kind)):
         if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site, statement):
             continue
+        if not _is_about(guard, receiver) or (guard.family is Family.NAME and found.has_worked(test)):
+            continue
         if test is Test.CALLABLE and receiver.operation != "call":
             continue
         base = ranking.guard_cost(guard, test, receiver, statement, kind) - found.loans.bonus(guard.family)
         base += ranking.mistake_cost(guard, evidence.exception)
         base -= ranking.substitution_bonus(guard, is_used_later)
+        base += _OWN if test is Test.HAS_ATTRIBUTE and receiver.code == "self" else 0
         form = found.loans.form(guard.family)
         for classes in found.classes(guard, test):
             if guard.default_use is not DefaultUse.REQUIRED:
@@ -124,6 +132,12 @@ def _is_for(guard: Guard, site: LocatedSite, statement: ast.stmt | None) -> bool
     if guard.family is Family.WRAP:
         return hides_class_value(statement, site.source.tree)
     return guard.default_role is DefaultRole.RECEIVER and guard.default_use is DefaultUse.REQUIRED
+
+
+def _is_about(guard: Guard, receiver: Receiver) -> bool:
+    """Whether the guard takes the receiver for what it is: the bad value, or the container of such values."""
+    of_elements = receiver.operation == Operation.ELEMENTS
+    return guard.about in (About.EITHER, About.ELEMENTS if of_elements else About.VALUE)
 
 
 def _tests(kind: FaultKind) -> tuple[Test, ...]:
@@ -169,12 +183,18 @@ class _Parameters:
 
     def classes(self, guard: Guard, test: Test) -> Iterator[tuple[str, ...]]:
         """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
-        if guard.family is Family.COERCION and not self._site.location.kind.is_none:
+        is_conversion = guard.family is Family.COERCION and test in (Test.NO_EXCEPTION, Test.IS_INSTANCE)
+        if is_conversion and guard.about is About.VALUE:
             bad, good = self._types()
             if bad in _COERCIBLE:
                 for name in [*(name for name in good if name in _COERCIBLE), *_COERCIBLE[:2]]:
                     if name != bad:
                         yield (bad, name)
+            elif needed_class(self._evidence.exception.message) == "str":
+                yield ("str",)
+        elif test is Test.IS_INSTANCE and guard.about is About.ELEMENTS:
+            needed = needed_class(self._evidence.exception.message)
+            yield from [(needed,)] if needed else []
         elif test is Test.IS_INSTANCE:
             good = tuple(name for name in self._types()[1] if name in self._readable)
             good = good or (_COLLECTIONS if self._is_single() else ())
@@ -195,6 +215,10 @@ class _Parameters:
         good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
         return bad, tuple(name for name in good if name != bad)
 
+    def has_worked(self, test: Test) -> bool:
+        """Whether the receiver was called with success elsewhere, so that it is no value by itself."""
+        return test is Test.CALLABLE and bool(self._types()[1])
+
     def is_used_later(self) -> bool:
         """Whether the function uses the receiver, a plain name, in later statements too."""
         if self._function is None or not self._receiver.code.isidentifier():
@@ -206,6 +230,8 @@ class _Parameters:
         """How unlikely it is right to give no default: a bare `return` in a function that gives back values is."""
         if guard.default_role is not DefaultRole.RESULT or self._function is None:
             return 0
+        if guard.family is Family.HANDLER and not isinstance(self._statement, ast.Return):
+            return 0  # what comes after the statement goes on
         gives_back = any(isinstance(node, ast.Return) and node.value for node in own_nodes(self._function))
         return _BARE_RETURN if gives_back else 0
 
@@ -228,7 +254,9 @@ class _Parameters:
                     [
                         *(self._as_result() if self._is_returned() else ()),
                         *self._of_key(),
+                        *starts_of(self._statement),
                         *self._uncalled(),
+                        *self._as_it_is(),
                         *lent,
                         *found,
                     ]
@@ -247,8 +275,7 @@ class _Parameters:
                 )
                 return unique([*made, *plain])
             case DefaultRole.IMPORT:
-                imports = () if receiver.code in self._readable else names.imports_for(receiver.code)
-                return tuple(Default(code, "binds the name", 0) for code in imports)
+                return unique(self._imports())
             case DefaultRole.NAME:
                 return tuple(Default(name, "is close to it", cost) for cost, name in enumerate(self._near()))
 
@@ -275,6 +302,16 @@ class _Parameters:
             return iter(())
         return for_every_use(self._receiver.code, self._function, self._site.location.line)
 
+    def _imports(self) -> Iterator[Default]:
+        name, file = self._receiver.code, self._site.location.file
+        if name.isidentifier() and name not in self._readable:
+            yield from imports_of(name, file, self._evidence.mine.texts(file))
+
+    def _as_it_is(self) -> Iterator[Default]:
+        """The receiver, where a value of another class may be what it would be made to."""
+        if self._site.location.kind is FaultKind.MISSING_ATTRIBUTE and self._receiver.code.isidentifier():
+            yield Default(self._receiver.code, "a value of another class may do as it is", _ITSELF)
+
     def _of_key(self) -> Iterator[Default]:
         """What is known of a missing key by its name, and the key itself, which often stands for its value."""
         if self._site.location.kind is not FaultKind.MISSING_KEY:
@@ -297,9 +334,7 @@ class _Parameters:
         yield from (replace(default, cost=default.cost + _OTHER_FORM) for default in early)
 
     def _results(self) -> Iterator[Default]:
-        if self._function is None:
-            return iter(())
-        return evident_results(self._function, self._site.source.tree, self._site.location.line)
+        return evident_results(self._function, self._site.source.tree) if self._function is not None else iter(())
 
     def _passed(self) -> Iterator[Default]:
         """What is given to the call whose result the statement gives back: it may do as the result."""

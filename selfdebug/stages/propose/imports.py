@@ -1,0 +1,54 @@
+"""Imports that would bind an undefined name: as the project imports or defines it, or from the standard library."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator
+
+from selfdebug.stages.propose.defaults import Default
+from selfdebug.stages.propose.names import imports_for
+
+# Modules whose public names people use by themselves, so that a bare name tells where it is from.
+_GIVING = (
+    "pathlib", "collections", "datetime", "decimal", "dataclasses", "enum", "functools", "itertools", "contextlib",
+    "typing", "collections.abc", "abc", "fractions", "operator", "io", "textwrap", "copy", "uuid", "math",
+)  # fmt: skip
+_AS_ELSEWHERE, _LIBRARY = 0, 1
+
+
+def imports_of(name: str, file: str, texts: Iterable[tuple[str, bytes]]) -> Iterator[Default]:
+    """The imports that bind `name` in `file`, most evident first. `texts` are the project's other files with bytes."""
+    for code in imports_for(name):
+        yield Default(code, "binds the name", _AS_ELSEWHERE)
+    for other, data in texts:
+        if other != file and name.encode() in data:
+            for line, code in _in_file(name, other, data.decode(errors="replace")):
+                place = f"as in {other}:{line}"
+                yield Default(code, place, _AS_ELSEWHERE, place)
+    for module in _GIVING:
+        if not name.startswith("_") and hasattr(importlib.import_module(module), name):
+            yield Default(f"from {module} import {name}", "the standard library has it", _LIBRARY)
+
+
+def _in_file(name: str, file: str, text: str) -> Iterator[tuple[int, str]]:
+    """How one file binds the name at its top level: the import that it has, or the one of what it defines."""
+    word = re.escape(name)
+    imported = re.compile(
+        rf"^(from [\w.]+ import )(?:[^#\n]*[\s,(])?({word}|\w+ as {word})\b|^import [\w.]+ as {word}\b"
+    )
+    defined = re.compile(rf"^(?:class|def|async def) {word}\b|^{word}\s*(?::[^=]+)?=(?!=)")
+    for number, line in enumerate(text.splitlines(), 1):
+        found = imported.match(line)
+        if found is not None and not line.startswith("from ."):
+            yield number, f"{found[1]}{found[2]}" if found[1] else found[0]
+        elif defined.match(line) and (module := _module_of(file)):
+            yield number, f"from {module} import {name}"
+
+
+def _module_of(file: str) -> str:
+    """The dotted name of a project file, whose packages may lie below `src` or `lib`."""
+    parts = file.removesuffix(".py").split("/")
+    parts = parts[1:] if parts[0] in ("src", "lib") else parts
+    parts = parts[:-1] if parts[-1] == "__init__" else parts
+    return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else ""
