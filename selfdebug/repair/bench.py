@@ -18,6 +18,7 @@ from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
 from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun, Tier
+from selfdebug.paths import is_test_file
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.choice import Chooser
 from selfdebug.repair.donors import mine_of
@@ -118,7 +119,13 @@ class Bench:
         return done
 
     def prepare_screening(self, group: Sequence[Failure], node_ids: Sequence[str]) -> None:
-        """Let what `screen` needs start in the background."""
+        """Let what `screen` needs start in the background, with the tests that run the code at the crash."""
+        self.side_by_side.wait()
+        place = group[0].crash.deepest_source
+        if place is not None and place.file and place.line and (self.reach.is_known or self.reach.breakers):
+            source = self.read(place.file)
+            original = self.originals.get(place.file, source)
+            self.screening.also = self.reach.files_around(place.file, place.line, source, original)
         self.screening.prepare(group, node_ids, self.changed)
 
     def screen(
@@ -186,9 +193,9 @@ class Bench:
 
     def remember(self, diagnosis: Diagnosis) -> None:
         """Leave the place of the failure for `codemod selfdebug.NullGuard`, which without arguments guards it."""
-        if self.settings.dry_run:
-            return
         location = diagnosis.location
+        if self.settings.dry_run or is_test_file(location.file):
+            return
         place: dict[str, object] = {"file": location.file, "line": location.line}
         if location.receivers:
             receiver = location.receivers[0]
@@ -212,8 +219,9 @@ class Bench:
 
     @property
     def last_suite(self) -> PytestRun:
-        """The last run of the whole suite; the last run of any kind before there was one."""
-        return next((run for run in reversed(self.runs) if not run.proposed), self.runs[-1])
+        """The last run of the whole suite to its end; the last run of any kind before there was one."""
+        whole = (run for run in reversed(self.runs) if not run.proposed and run.halted_by is None)
+        return next(whole, self.runs[-1])
 
     @property
     def changed(self) -> dict[str, bytes]:

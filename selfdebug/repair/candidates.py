@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,7 @@ from selfdebug.stages.propose import (
     read_expectations,
     test_frame,
 )
+from selfdebug.stages.propose.missing_returns import missing_returns
 from selfdebug.stages.validate import refused
 from selfdebug.trace import mapping as record
 
@@ -81,13 +83,16 @@ def untested(bench: Bench, case: Case) -> Patch | None:
 
 def _candidates(bench: Bench, case: Case) -> Iterator[Candidate]:
     diagnosis, failure = case.diagnosis, case.group[0]
+    returns = missing_returns(diagnosis.origin, bench.source)
+    if not case.places:
+        return returns
     first = replace(case.places[0], location=diagnosis.location)
     frame = test_frame(failure)
     text, line = (_text(bench, frame.file), frame.line or 0) if frame and frame.file else ("", 0)
     wanted = read_expectations(text, line)
     evidence = Evidence(failure.crash.exception, diagnosis.observations, wanted, bench.mine)
     births = birth_sites(diagnosis.origin, diagnosis.location, bench.source)
-    return propose((first, *case.places[1:], *births), evidence)
+    return itertools.chain(returns, propose((first, *case.places[1:], *births), evidence))
 
 
 def _text(bench: Bench, file: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfdebug.model import Diagnosis, ExceptionRecord, Failure, FaultKind, FaultLocation, Frame, Site
+from selfdebug.paths import is_test_file
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
 from selfdebug.repair.origins import traced_origin, traced_run
@@ -21,7 +22,10 @@ _MAX_HANDLERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Failures with one cause, what is known of it, and the places on the way to the crash (the crash first)."""
+    """Failures with one cause, what is known of it, and the places on the way to the crash (the crash first).
+
+    There are no places where a test complains of a value: then only the way of that value leads into the project.
+    """
 
     group: Group
     places: tuple[LocatedSite, ...]
@@ -42,7 +46,7 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
         places = _places(bench, failure)
         if isinstance(places, NotDiagnosed):
             step.describe(places.sentence)
-            return places
+            return (_of_a_test(bench, group) if run_tests else None) or places
         location = places[0].location
         record.selected(step, failure, _frame_of(failure, location))
         record.located(step, location)
@@ -64,6 +68,25 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
         diagnosis = diagnose(failure, location, seen.observations, seen.caught, chain)
         record.diagnosed(step, diagnosis)
     return Case(group, places, diagnosis)
+
+
+def _of_a_test(bench: Bench, group: Group) -> Case | None:
+    """What a test complains of, where the value that it got can be followed into the project."""
+    failure = group[0]
+    frame = failure.crash.deepest
+    source = bench.source(frame.file) if frame is not None and frame.file is not None else ""
+    if frame is None or isinstance(source, str):
+        return None
+    location = locate(frame, failure.crash.exception, source)
+    if isinstance(location, Unlocated):
+        return None
+    chain = traced_origin(bench, location, failure.node_id, traced_run(bench, failure.node_id))
+    if all(is_test_file(link.file) for link in chain):
+        return None
+    with bench.step("diagnose", "putting the evidence together") as step:
+        diagnosis = diagnose(failure, location, (), (), chain)
+        record.diagnosed(step, diagnosis)
+    return Case(group, (), diagnosis)
 
 
 def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiagnosed:
