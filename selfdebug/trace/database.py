@@ -88,17 +88,14 @@ def set_aside(folder: Path) -> Path | None:
 
 
 def _make_folder(folder: Path, root: Path) -> None:
-    """Make and mark the state folder. Two processes that do so at once may trip over each other's marks: try again."""
+    """Make and mark the state folder."""
     from selfdebug.workspace.state import made
 
-    for attempt in range(3):
-        try:
-            with made(root, folder):
-                return
-        except (WorkspaceError, OSError) as error:
-            if attempt == 2:
-                raise TraceStoreError(f"The trace cannot be kept: {error}") from error
-            time.sleep(0.02)
+    try:
+        with made(root, folder):
+            pass
+    except WorkspaceError as error:
+        raise TraceStoreError(f"The trace cannot be kept: {error}") from error
 
 
 def _migrate(db: sqlite3.Connection, folder: Path) -> None:

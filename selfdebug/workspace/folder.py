@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -86,7 +87,8 @@ class Folder:
         """Open the folder `name` in this one, which must not be a link; `create` makes it first, durably."""
         if create and self.stat(name) is None:
             announce("mkdir", name)
-            os.mkdir(name, 0o777, dir_fd=self._fd)
+            with contextlib.suppress(FileExistsError):  # another process made it in this moment
+                os.mkdir(name, 0o777, dir_fd=self._fd)
             self.sync()
         return Folder(os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd), self.path / name)
 
@@ -148,11 +150,23 @@ class Folder:
 
     def publish(self, name: str, data: bytes) -> None:
         """Write a new file of our own that is either whole or absent, readable as the user's umask has it."""
-        self.remove(f"{name}.tmp")
-        self.create(f"{name}.tmp", data, mode=0o666)
-        announce("rename", name)
-        os.rename(f"{name}.tmp", name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-        self.sync()
+        with self._alone():
+            self.remove(f"{name}.tmp")
+            self.create(f"{name}.tmp", data, mode=0o666)
+            announce("rename", name)
+            os.rename(f"{name}.tmp", name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            self.sync()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes of ours from publishing here; the system drops the lock with its holder."""
+        with contextlib.suppress(OSError):  # a file system without locks: then the last of two wins
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def replace(
         self,

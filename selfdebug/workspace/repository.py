@@ -28,6 +28,8 @@ _NAME, _ADDRESS = "selfdebug", "selfdebug@localhost"
 REFERENCE_FOLDER = "refs/selfdebug/"
 _STASH = "refs/stash"
 _LOCK_TRIES, _LOCK_PAUSE = 5, 0.05  # another git command holds a reference for milliseconds
+_LOCK_STALE = 5.0  # seconds after which a lock on a reference belongs to nobody who is alive
+_SHA1_DIGITS = 40
 
 
 class GitRefusedError(Exception):
@@ -164,6 +166,8 @@ class GitStore:
         """Drop the private reference of a run that needs it no longer."""
         reference = f"{REFERENCE_FOLDER}{run_id}"
         with _refusals():
+            self._clear_lock(reference)
+            self._clear_lock(_STASH)
             if reference in self._repository.references:
                 announce("unref", reference)
                 self._repository.references.delete(reference)
@@ -210,12 +214,39 @@ class GitStore:
         for remaining in reversed(range(_LOCK_TRIES)):
             try:
                 self._repository.create_reference(reference, commit, force=True, message=message)
-            except (OSError, pygit2.GitError):
+            except (OSError, pygit2.GitError) as error:
+                self._clear_lock(reference)
                 if not remaining:
-                    raise
+                    raise self._blocked(reference, error) from error
                 time.sleep(_LOCK_PAUSE)
             else:
                 return
+
+    def _clear_lock(self, reference: str) -> None:
+        """Remove the lock that a killed run left on a reference: one of ours by its name or by the commit in it."""
+        lock = self._lock_of(reference)
+        try:
+            is_old = time.time() - lock.stat().st_mtime > _LOCK_STALE
+            if is_old and (reference.startswith(REFERENCE_FOLDER) or self._is_ours(lock.read_text("ascii").strip())):
+                announce("unlink", lock.name)
+                lock.unlink()
+        except (OSError, ValueError):
+            return  # gone, or not to be told: it stays, and whoever needs the reference is told of it
+
+    def _lock_of(self, reference: str) -> Path:
+        return common_folder(self._repository) / f"{reference}.lock"
+
+    def _is_ours(self, commit: str) -> bool:
+        import pygit2
+
+        found = self._repository.get(commit) if len(commit) == _SHA1_DIGITS else None
+        return isinstance(found, pygit2.Commit) and found.author.email == _ADDRESS
+
+    def _blocked(self, reference: str, error: Exception) -> Exception:
+        lock = self._lock_of(reference)
+        if not lock.exists():
+            return error
+        return GitRefusedError(f"{lock} is in the way; remove it when no git command is running")
 
     def _ensure_log(self, reference: str) -> None:
         # `git stash list` reads the reference's log, and libgit2 writes one for refs/stash only where it exists.

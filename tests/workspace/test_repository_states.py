@@ -473,6 +473,43 @@ def test_a_held_stash_lock_sends_the_attempt_to_copies(repo: Path, locked: Locke
     assert "stash.lock" in (snapshot.git_refusal or "")
 
 
+def _left_lock(repo: Path, name: str, text: str, age: float = 60.0) -> Path:
+    lock = repo / ".git" / f"{name}.lock"
+    lock.write_text(text)
+    os.utime(lock, (lock.stat().st_mtime - age,) * 2)
+    return lock
+
+
+def test_the_lock_that_a_killed_run_left_on_the_stash_is_cleared(repo: Path, locked: Locked) -> None:
+    workspace = locked(repo)
+    workspace.snapshot(["b.py"], "r1")
+    lock = _left_lock(repo, "refs/stash", git(repo, "rev-parse", "refs/selfdebug/r1").strip() + "\n")
+    assert workspace.stash_attempt({"b.py": b"edited\n"}, "attempt") == ("stash@{0}",)
+    assert not lock.exists()
+    assert "+edited" in git(repo, "stash", "show", "-p")
+
+
+@pytest.mark.parametrize(("content", "age"), [("", 60.0), ("HEAD", 60.0), ("refs/selfdebug/r1", 0.0)])
+def test_a_lock_that_is_not_ours_or_not_old_stays_and_is_named(
+    repo: Path, locked: Locked, content: str, age: float
+) -> None:
+    workspace = locked(repo)
+    snapshot = workspace.snapshot(["b.py"], "r1")
+    lock = _left_lock(repo, "refs/stash", git(repo, "rev-parse", content) if content else "", age)
+    workspace.stash_attempt({"b.py": b"edited\n"}, "attempt")
+    assert lock.exists()
+    assert f"{lock} is in the way; remove it when no git command is running" in (snapshot.git_refusal or "")
+
+
+def test_a_lock_on_our_own_reference_does_not_outlive_the_run(repo: Path) -> None:
+    workspace = Workspace.open(repo)
+    with workspace.lock("r1"):
+        workspace.snapshot(["b.py"], "r1")
+        lock = _left_lock(repo, "refs/selfdebug/r1", "")
+    assert not lock.exists()
+    assert git(repo, "for-each-ref", "refs/selfdebug") == ""
+
+
 def test_cost_does_not_grow_with_the_repository(repo: Path, locked: Locked) -> None:
     for folder in range(40):
         (repo / f"many{folder}").mkdir()

@@ -89,6 +89,29 @@ def test_making_the_state_folder(plain: Path) -> None:
     assert (plain / ".selfdebug/.gitignore").read_bytes() == b"*\n"
 
 
+def test_processes_that_make_the_state_folder_at_once_do_not_trip_over_each_other(tmp_path: Path) -> None:
+    roots = [tmp_path / f"project{number}" for number in range(20)]
+    for root in roots:
+        root.mkdir()
+    script = (
+        "import pathlib, sys, time\nfrom selfdebug.workspace import Workspace\n"
+        "spaces = [Workspace.open(pathlib.Path(root)) for root in sys.argv[2:]]\nprint(flush=True)\n"
+        "while not pathlib.Path(sys.argv[1]).exists():\n    pass\n"
+        "for space in spaces:\n    space.make_state_dir()\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "go"), *map(str, roots)]
+    makers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    for maker in makers:
+        assert maker.stdout is not None
+        maker.stdout.readline()
+    (tmp_path / "go").touch()
+    for maker in makers:
+        maker.communicate()
+    assert [maker.returncode for maker in makers] == [0, 0, 0]
+    for root in roots:
+        assert sorted(path.name for path in (root / ".selfdebug").iterdir()) == [".gitignore", "CACHEDIR.TAG"]
+
+
 def test_marks_that_a_killed_run_left_out_are_written(plain: Path) -> None:
     (plain / ".selfdebug").mkdir()
     (plain / ".selfdebug/.gitignore.tmp").write_bytes(b"*")
