@@ -453,11 +453,20 @@ class Site(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """A further place that a candidate changes in the same way: the dereference and the receiver in it."""
+
+    expression: Span
+    receiver: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One guard with its parameters at one span: `default` and `test` are as the guard takes them.
 
     `is_hard_coded` says that the default is the very answer that the failing test expects; `donor` names a place of the
-    project that does the same where such a thing is missing (`as in app/users.py:120`).
+    project that does the same where such a thing is missing (`as in app/users.py:120`). The places `also` of the same
+    file are changed with it.
     """
 
     id: str
@@ -475,6 +484,7 @@ class Candidate:
     classes: tuple[str, ...] = ()
     is_hard_coded: bool = False
     donor: str | None = None
+    also: tuple[Spot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

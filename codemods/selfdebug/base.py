@@ -68,6 +68,7 @@ class About(StrEnum):
     VALUE = "value"
     ELEMENTS = "elements"  # the container of what is bad
     EITHER = "either"
+    RESULT = "result"  # what its function should give back; no bad value, so no crash asks for it
 
 
 class DefaultUse(StrEnum):

@@ -101,4 +101,6 @@ def guard_sentence(patch: Patch) -> str:
     source = source and (f" ({source})" if source.startswith("as in ") else f" (from {source})")
     reason = f": {one_line(candidate.reason)}" if candidate.reason else ""
     donor = f", {one_line(candidate.donor)}" if candidate.donor and candidate.donor not in source else ""
-    return f"{candidate.guard} on {one_line(candidate.receiver_code)}{default}{source}{reason}{donor}"
+    lines = sorted({str(spot.expression.start_line) for spot in candidate.also}, key=int)
+    also = f"; also in line {', '.join(lines)}" if lines else ""
+    return f"{candidate.guard} on {one_line(candidate.receiver_code)}{default}{source}{reason}{donor}{also}"

@@ -409,6 +409,8 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         data["default_source"] = candidate.default_source
     if candidate.donor is not None:
         data["donor"] = candidate.donor
+    if candidate.also:
+        data["also"] = [f"{candidate.file}:{spot.expression.start_line}" for spot in candidate.also]
     return data
 
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import DefaultRole, DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError
+from codemods.selfdebug.base import (
+    About,
+    DefaultRole,
+    DefaultUse,
+    Example,
+    Family,
+    Guard,
+    Parameters,
+    Refusal,
+    RefusedError,
+)
 from codemods.selfdebug.edits import line, replace_statement
 from codemods.selfdebug.exits import own_nodes
 from codemods.selfdebug.runs import surely_bound_before
@@ -32,6 +42,7 @@ class MissingReturn(Guard):
     default_role = DefaultRole.RESULT
     lateness = 1
     moves_body = True
+    about = About.RESULT
     examples = (
         Example("def double(x):\n    «x * 2»  # twice\n", "def double(x):\n    return x * 2  # twice\n"),
         Example(

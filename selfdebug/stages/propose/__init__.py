@@ -6,16 +6,18 @@ Nothing is rewritten here; a candidate is an order for a guard, and `apply_candi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from codemods.selfdebug.base import Parameters, Target, Test
+from codemods.selfdebug.base import Parameters, RefusedError, Target, TargetNotFoundError, Test
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
-from selfdebug.model import Candidate, FaultKind, Patch, Receiver, Site
+from selfdebug.model import Candidate, FaultKind, Patch, Receiver, Site, Spot
 from selfdebug.stages.propose import ranking
 from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
 from selfdebug.stages.propose.mine import Mine
 from selfdebug.stages.propose.orders import Evidence, LocatedSite, Order, orders, seen_bad
+from selfdebug.stages.propose.together import IN_ONE_EDIT, spots_like
 
 __all__ = [
     "Evidence",
@@ -32,7 +34,7 @@ __all__ = [
 
 def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candidate]:
     """The candidates in the order in which they should be tried."""
-    entries: list[tuple[int, LocatedSite, Receiver, Order]] = []
+    entries: list[tuple[int, LocatedSite, Receiver, Order, tuple[Spot, ...]]] = []
     for depth, site in enumerate(sites):
         receivers = [
             receiver
@@ -44,19 +46,36 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
         for index, receiver in enumerate(receivers):
             base = ranking.site_cost(site.site, depth) + ranking.receiver_cost(index)
             base += ranking.protocol_cost(site.site, site.location)
-            entries.extend((base + order.cost, site, receiver, order) for order in orders(site, receiver, evidence))
+            also = spots_like(site, receiver) if site.site is Site.CRASH and not index else ()
+            for order in orders(site, receiver, evidence):
+                entries.append((base + order.cost, site, receiver, order, ()))
+                if also and order.guard.family in IN_ONE_EDIT:
+                    entries.append((base + order.cost + ranking.TOGETHER, site, receiver, order, also))
     entries.sort(key=lambda entry: entry[0])
-    for number, (_, site, receiver, order) in enumerate(entries, 1):
-        yield _candidate(number, site, receiver, order)
+    for number, (_, site, receiver, order, also) in enumerate(entries, 1):
+        yield replace(_candidate(number, site, receiver, order), also=also)
 
 
 def apply_candidate(candidate: Candidate, source: Source) -> Patch:
-    """Carry a candidate out on its file. Raises RefusedError or TargetNotFoundError."""
+    """Carry a candidate out on its file. Raises RefusedError or TargetNotFoundError.
+
+    Further places at which the guard does not fit, for they are guarded already, stay as they are.
+    """
     guard = guards()[candidate.guard]
-    target = Target(candidate.expression, candidate.receiver)
-    edit = source.apply(target, guard, Parameters(candidate.default, Test(candidate.test), candidate.classes))
-    after = edit.apply_to(source.data)
-    lines = max(source.data[edit.start : edit.end].count(b"\n"), edit.replacement.count(b"\n")) + 1
+    parameters = Parameters(candidate.default, Test(candidate.test), candidate.classes)
+    after, lines = source.data, 0
+    # From the last place to the first: an edit moves nothing that stands before it.
+    spots: list[Spot | Candidate] = [*candidate.also, candidate]
+    for spot in sorted(spots, key=lambda spot: spot.expression, reverse=True):
+        at = source if after is source.data else Source.parse(after)
+        try:
+            edit = at.apply(Target(spot.expression, spot.receiver), guard, parameters)
+        except (RefusedError, TargetNotFoundError):
+            if spot is candidate:
+                raise
+            continue
+        lines += max(after[edit.start : edit.end].count(b"\n"), edit.replacement.count(b"\n")) + 1
+        after = edit.apply_to(after)
     return Patch(candidate, candidate.file, source.data, after, lines)
 
 

@@ -31,6 +31,7 @@ _FAMILY = {
 _TEST = {Test.TRUTHY: 15, Test.NO_EXCEPTION: 1, Test.HAS_ATTRIBUTE: 2}
 _EMPTY = 1  # what has too few items often has none
 _RECEIVER = 4
+TOGETHER = 2  # by how much later several places at once are tried than the first alone
 _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
 _WIDENING, _WIDENED = "except-widen", -11
