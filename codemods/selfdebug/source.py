@@ -8,6 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -97,7 +98,11 @@ class Source:
 
     @classmethod
     def parse(cls, data: bytes) -> Source:
-        """Decode and parse a file. Raises RefusedError when that is not possible without loss."""
+        """Decode and parse a file, once. Raises RefusedError when that is not possible without loss."""
+        return _parsed(data)
+
+    @classmethod
+    def _parse(cls, data: bytes) -> Source:
         text, encoding, bom = _decoded(data)
         if _LONE_CARRIAGE_RETURN.search(text):
             raise RefusedError("the file has carriage returns that are not followed by a line feed")
@@ -235,6 +240,11 @@ def _start(node: ast.AST) -> tuple[int, int]:
 def _end(node: ast.AST) -> tuple[int, int]:
     end: tuple[int, int] = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # set by ast.parse
     return end
+
+
+@lru_cache(maxsize=4)
+def _parsed(data: bytes) -> Source:
+    return Source._parse(data)
 
 
 def _decoded(data: bytes) -> tuple[str, str, bytes]:

@@ -46,13 +46,19 @@ def read_expectations(test_source: str, line: int) -> Expectations:
 
 def enclosing_function(tree: ast.AST, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The innermost function around a line, or None at module or class level."""
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]
-    return max(around, key=lambda node: node.lineno, default=None)
+    functions = (node for node in _around(tree, line) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return max(functions, key=lambda node: node.lineno, default=None)
+
+
+def _around(node: ast.AST, line: int) -> Iterator[ast.AST]:
+    """The statements and their parts below a node that a line lies in; others are not entered: modules are long."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler):
+            if child.lineno <= line <= (child.end_lineno or child.lineno):
+                yield child
+                yield from _around(child, line)
+        elif isinstance(child, ast.match_case):
+            yield from _around(child, line)
 
 
 def _stated(function: ast.AST) -> Iterator[str]:
