@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,18 @@ PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 """A folder that holds one of these is a project of its own, also inside a larger repository."""
 
 
+def usable_jobs() -> int:
+    """How many trials may run at the same time: half of the cores that we may use, at most four."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(1, min(4, cores // 2))
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """One run as it was asked for; paths are absolute, `timeout` is seconds for each start of pytest.
 
     `python` is the interpreter of the project under test (None: the active virtual environment, else our own);
+    `memory_limit` is the most memory that each process of such a run may have, in MB (None: no limit);
     `log_root` is the project root as a captured log writes it; `node_ids` are the tests to repair (none: all failing).
     """
 
@@ -36,8 +45,9 @@ class Settings:
     include_tests: bool = False
     log_root: str | None = None
     session: str | None = None
-    jobs: int = 1
+    jobs: int = field(default_factory=usable_jobs)
     max_candidates: int = 200
+    memory_limit: int | None = None
 
 
 # ---------------------------------------------------------------- the values of [tool.selfdebug]
@@ -94,6 +104,7 @@ KEYS: Mapping[str, Callable[[object, Path], Any]] = {
     "python": _interpreter,
     "pytest-args": _arguments,
     "timeout": _seconds,
+    "memory-limit": _count,
     "keep-partial": _boolean,
     "include-tests": _boolean,
     "jobs": _count,

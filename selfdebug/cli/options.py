@@ -109,7 +109,9 @@ judging_options = _stack(_max_attempts, _max_candidates, _keep_partial, _include
 repair_options = _stack(
     _max_attempts,
     _max_candidates,
-    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Trials at the same time [1]."),
+    click.option(
+        "--jobs", type=click.IntRange(min=1), metavar="N", help="Trials at a time [half of the cores, at most 4]."
+    ),
     click.option("--dry-run", is_flag=True, default=None, help="Show the diff and write nothing."),
     _keep_partial,
     _include_tests,

@@ -115,19 +115,18 @@ def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
     if found.run is None:
         return _dry(bench, found, work)
     pending = groups(found.failures)
-    while pending and len(work.attempts) < bench.settings.max_attempts:
+    while pending and work.fruitless < bench.settings.max_attempts:
         group = pending.pop(0)
-        budget = bench.settings.max_candidates - work.tried
         case = diagnosed(bench, group)
         if isinstance(case, NotDiagnosed):
             work.give_up(group, case.sentence)
             continue
         bench.remember(case.diagnosis)
-        turn = attempt(bench, len(work.attempts) + 1, case, budget)
+        turn = attempt(bench, len(work.attempts) + 1, case, bench.settings.max_candidates)
         work.attempts.append(turn)
         if turn.kept is not None:
             work.solved(bench, turn.kept)
-            pending = [left for left in (_still_failing(bench, waiting) for waiting in pending) if left]
+            pending = _left(bench, [*pending, *_set_aside(work)])
             work.forget_solved(bench.last_suite)
         else:
             pending = _moved_on(bench, work, turn, group) + pending
@@ -152,10 +151,28 @@ def _moved_on(bench: Bench, work: Work, turn: Attempt, group: Group) -> list[Gro
     return [(step.next_failure,)]
 
 
-def _still_failing(bench: Bench, group: Group) -> Group:
-    """The members of a waiting group that the last run of the whole suite still saw failing."""
-    failed = bench.last_suite.failed
-    return tuple(failure for failure in group if failure.node_id is None or failure.node_id in failed)
+def _set_aside(work: Work) -> list[Group]:
+    """The tests that failed at first and were not given up: where a crash moved, only the first of a group went on."""
+    given_up = {failure.node_id for group, _ in work.given_up for failure in group}
+    return [(failure,) for failure in work.failures if failure.node_id and failure.node_id not in given_up]
+
+
+def _left(bench: Bench, pending: list[Group]) -> list[Group]:
+    """The waiting failures as they are with the patch that was just kept: lines have moved, some crash elsewhere."""
+    waiting = [failure for group in pending for failure in group]
+    names = {failure.node_id: None for failure in waiting if failure.node_id}
+    runs = [bench.last_suite]
+    seen = {name for node, _ in runs[0].outcomes for name in _names(node)}
+    unseen = [name for name in names if name not in seen]
+    if unseen:  # tests that the suite does not contain
+        runs.append(bench.run(unseen))
+    live = [failure for run in runs for failure in run.failures if names.keys() & set(_names(failure.node_id or ""))]
+    return groups([*live, *(failure for failure in waiting if not failure.node_id)])
+
+
+def _names(node_id: str) -> tuple[str, str]:
+    """What a test may have been called: by the name of its file, when that could not be collected."""
+    return node_id, node_id.partition("::")[0]
 
 
 def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
@@ -181,7 +198,7 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
     run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:12]}"
     owner = owner_of(settings.session, os.environ)
     workspace = Workspace.open(settings.root, settings.backup_dir)
-    interpreter = Interpreter.find(settings.python)
+    interpreter = Interpreter.find(settings.python).limited(settings.memory_limit)
     with _claimed(workspace, settings.dry_run, run_id) as state_dir:
         recovery = workspace.recover()
         trace_settings = load_trace_settings(settings.root / "pyproject.toml")

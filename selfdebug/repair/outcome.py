@@ -39,6 +39,11 @@ class Work:
         """How many candidates were run."""
         return sum(trial.verdict is not Verdict.REFUSED for turn in self.attempts for trial in turn.trials)
 
+    @property
+    def fruitless(self) -> int:
+        """How many turns kept nothing: those that did do not count against the limit."""
+        return sum(turn.kept is None for turn in self.attempts)
+
     def give_up(self, group: Group, sentence: str) -> None:
         """Remember that a group of failures is left as it is, and why."""
         self.given_up.append((group, sentence))

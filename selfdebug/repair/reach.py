@@ -11,6 +11,7 @@ from selfdebug.model import Calls, Patch
 
 _SHARE = 0.25
 _MOST = 100
+_MOST_FILES = 8
 """The tests that run the changed code may take this share of the time of the whole suite, and be so many."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -64,21 +65,33 @@ class Reach:
             chosen.append(node)
         return tuple(chosen)
 
+    def files_around(self, file: str, line: int, source: bytes, original: bytes) -> tuple[str, ...]:
+        """The files of tests that run the function at a line of `source`, after those of tests that broke before."""
+        tests = self._running(file, _around(source, line, line), self.files.get(file, original))
+        quickest = sorted((node for node in tests if node in self.durations), key=self.durations.__getitem__)
+        names = (node.partition("::")[0] for node in (*self.breakers, *quickest))
+        return tuple(dict.fromkeys(names))[:_MOST_FILES]
+
     def _reaching(self, patch: Patch, original: bytes) -> frozenset[str]:
-        if self.calls is None:
+        return self._running(patch.file, changed_functions(patch.before, patch.after), original)
+
+    def _running(self, file: str, names: frozenset[str], original: bytes) -> frozenset[str]:
+        if self.calls is None or not names:
             return frozenset()
-        changed = changed_functions(patch.before, patch.after)
-        functions = [function for name in changed for function in _functions(original).get(name, ())]
-        places = [(patch.file, _first_line(function)) for function in functions]
+        functions = [function for name in names for function in _functions(original).get(name, ())]
+        places = [(file, _first_line(function)) for function in functions]
         return frozenset(node for place in places for node in self.calls.tests.get(place, ()))
 
 
 def changed_functions(before: bytes, after: bytes) -> frozenset[str]:
     """The qualified name of the innermost function in whose body the edit lies; none where it is in no body."""
-    first, last = _changed_lines(before.split(b"\n"), after.split(b"\n"))
+    return _around(before, *_changed_lines(before.split(b"\n"), after.split(b"\n")))
+
+
+def _around(source: bytes, first: int, last: int) -> frozenset[str]:
     inside = [
         (function.lineno, name)
-        for name, functions in _functions(before).items()
+        for name, functions in _functions(source).items()
         for function in functions
         if function.body[0].lineno <= first and last <= (function.end_lineno or 0)
     ]

@@ -14,27 +14,32 @@ from selfdebug.config import Settings
 from selfdebug.model import Failure, PytestRun, When
 from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer
 
-_Situation = tuple[tuple[str, ...], tuple[tuple[str, bytes], ...]]
+_Situation = tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, bytes], ...]]
 
 
 @dataclass
 class Screening:
-    """Holds the servers for one set of tests, as long as the files stand as they did when these imported them."""
+    """Holds the servers for one set of tests, as long as the files stand as they did when these imported them.
+
+    `also` names more files of tests that are collected, so that `run_some` may run them.
+    """
 
     settings: Settings
     interpreter: Interpreter
+    also: tuple[str, ...] = ()
     _servers: dict[type[ForkServer], ForkServer] = field(default_factory=dict)
     _untried: list[type[ForkServer]] = field(default_factory=list)
     _checked: set[type[ForkServer]] = field(default_factory=set)
     _situation: _Situation | None = None
+    _group: tuple[Failure, ...] = ()
 
     def prepare(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
         """Let the server that is needed first for these tests start, beside whatever is done until its first `run`."""
-        situation = (tuple(node_ids), tuple(sorted(edited.items())))
+        situation = (tuple(node_ids), self.also, tuple(sorted(edited.items())))
         if self._situation == situation:
             return
         self.close()
-        self._situation = situation
+        self._situation, self._group = situation, tuple(group)
         if node_ids:  # else all tests are run
             is_collected = all(failure.when is not When.COLLECT for failure in group)
             self._untried = [WarmServer, PreloadedServer] if is_collected else [PreloadedServer]
@@ -53,7 +58,7 @@ class Screening:
         The run tells in `tier` which of the servers did it. The second of them starts when the first cannot tell of a
         candidate, and is asked from the next such candidate on.
         """
-        self.prepare(group, node_ids, edited)
+        self._prepare_surely(group, node_ids, edited)
         for kind in list(self._servers):
             run = self._run(kind, group, sources, run_id)
             if run is not None or (kind in self._servers and self._servers[kind].is_beyond_forks):
@@ -71,7 +76,7 @@ class Screening:
     ) -> PytestRun | None:
         """Run some of the tests of a group with the probes that `sources` hold; None where this cannot be told here."""
         tests = self._situation[0] if self._situation is not None else ()
-        self.prepare(group, tests if set(node_ids) <= set(tests) else node_ids, edited)
+        self._prepare_surely(group, tests if set(node_ids) <= set(tests) else node_ids, edited)
         return self.run_some(node_ids, sources, run_id, probes=True) if self._is_sound(WarmServer, group) else None
 
     def run_some(
@@ -82,9 +87,17 @@ class Screening:
         With `probes`, what the recorder calls in `sources` see is in the run. None where this cannot be told here.
         """
         server = self._servers.get(WarmServer)
-        if not isinstance(server, WarmServer) or WarmServer not in self._checked:
+        if not isinstance(server, WarmServer) or not self._is_sound(WarmServer, self._group):
             return None
         return server.run_some(tests, sources, self.settings.timeout, run_id, probes)
+
+    def _prepare_surely(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
+        """As `prepare`; where a server is of no use with more files than those of `node_ids`, it does without them."""
+        self.prepare(group, node_ids, edited)
+        server = self._servers.get(WarmServer)
+        if self.also and server is not None and not server.is_usable():
+            self.also = ()
+            self.prepare(group, node_ids, edited)
 
     def close(self) -> None:
         """End the servers; they are not started again for the same tests and files."""
@@ -118,7 +131,7 @@ class Screening:
             self.interpreter,
             self.settings.root,
             node_ids=self._situation[0],
-            collect=files_of(self._situation[0]) if kind is WarmServer else (),
+            collect=files_of((*self._situation[0], *self.also)) if kind is WarmServer else (),
             pytest_args=self.settings.pytest_args,
             sources=edited if self.settings.dry_run else None,
             start_timeout=self.settings.timeout,

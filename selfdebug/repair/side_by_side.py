@@ -87,6 +87,7 @@ class SideBySide:
             self._others.append(Screening(self.settings, self.interpreter))
         free = queue.SimpleQueue[Screening]()
         for screening in (self.first, *self._others[: jobs - 1]):
+            screening.also = self.first.also
             free.put(screening)
         return free
 

@@ -26,24 +26,32 @@ def screened(bench: Bench, patch: Patch, group: Group, which: str, forked: Ask) 
     with bench.step("try", f"{which}: {candidate.guard} at {candidate.file}:{candidate.expression.start_line}") as step:
         trial = _tried(bench, patch, group, forked)
         if trial.verdict is Verdict.PLAUSIBLE:
-            trial = _ahead_of_suite(bench, trial, group)
+            trial = _ahead_of_suite(bench, trial, _reaching(bench, trial, group))
         record.trial(step, trial)
     return trial
 
 
 def verified(bench: Bench, trial: Trial, group: Group) -> Trial:
     """What the whole suite says of a plausible patch, which is in place afterwards if there is nothing against it."""
-    verdict = _verified(bench, trial, group)
+    newly = [node for node in _reaching(bench, trial, group) if node in bench.reach.breakers]
+    verdict = _ahead_of_suite(bench, trial, newly)  # which may have turned another patch down since it was tried
+    if verdict.verdict is Verdict.PLAUSIBLE:
+        verdict = _verified(bench, trial, group)
     if verdict.verdict is not Verdict.PLAUSIBLE:
         with bench.step("try", f"{trial.candidate.guard} once more: the whole suite is against it") as step:
             record.trial(step, verdict)
     return verdict
 
 
-def _ahead_of_suite(bench: Bench, trial: Trial, group: Group) -> Trial:
-    """What the tests say of a plausible patch that run the code which it changes, as far as they are cheap."""
+def _reaching(bench: Bench, trial: Trial, group: Group) -> list[str]:
+    """The tests that are worth asking ahead of the suite: they run the code that the patch changes, and are cheap."""
     assert trial.patch is not None  # a plausible trial has its patch
-    tests = [node for node in bench.tests_reaching(trial.patch) if node not in node_ids(group)]
+    return [node for node in bench.tests_reaching(trial.patch) if node not in node_ids(group)]
+
+
+def _ahead_of_suite(bench: Bench, trial: Trial, tests: Sequence[str]) -> Trial:
+    """What some tests that passed before say of a plausible patch."""
+    assert trial.patch is not None  # a plausible trial has its patch
     broken = _broken(bench, trial.patch, tests)
     if broken is None:
         return trial
@@ -118,6 +126,7 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
             bench.write(trial.patch.file, before)
     if problem is not None:
         _learn(bench, suite)
+        bench.prepare_screening(group[:MAX_SCREENED], node_ids(group))
         return replace(trial, verdict=Verdict.REGRESSED, detail=problem, run_id=suite.id)
     bench.known.update(suite.outcomes)
     return replace(trial, detail=f"{trial.detail}; the whole suite shows no regression", run_id=suite.id)

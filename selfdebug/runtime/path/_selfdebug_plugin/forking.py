@@ -110,12 +110,20 @@ class Footprints:
                 self._check(event, path, None)
         elif event in _STARTS:
             self.first = event
+        elif event == "socket.bind":
+            self._check_address(arguments[1])
         elif event in _CHANGES:
             for place, folder in _CHANGES[event]:
                 self._check(event, arguments[place], None if folder is None else arguments[folder])
 
+    def _check_address(self, address: Any) -> None:
+        if isinstance(address, (str, bytes)):
+            self._check("socket.bind", address, None)
+        elif not (isinstance(address, tuple) and len(address) > 1 and address[1] == 0):
+            self.first = "socket.bind"  # another run cannot have that port at the same time
+
     def _check(self, event: str, path: Any, folder: Any) -> None:
-        if isinstance(path, int) or (event == "sqlite3.connect" and path in (":memory:", b":memory:", "")):
+        if isinstance(path, int) or (event == "sqlite3.connect" and _is_in_memory(path)):
             return
         try:
             base = _getcwd() if folder in (None, -1) else _readlink("/proc/self/fd/" + str(folder))
@@ -125,3 +133,9 @@ class Footprints:
             return
         if not place.startswith(self._private):
             self.first = event + " " + place
+
+
+def _is_in_memory(database: Any) -> bool:
+    """Whether sqlite keeps the database in this process, by its name or by the URI with which Django's tests ask."""
+    is_uri = isinstance(database, str) and database.startswith("file:") and "mode=memory" in database
+    return is_uri or database in (":memory:", b":memory:", "")
