@@ -54,6 +54,23 @@ def dirty_everywhere(root: Path) -> Path:
 
 
 @state
+def names_that_differ_in_case_only(root: Path) -> Path:
+    (root / "B.py").write_bytes(b"B = 1\n")
+    (root / "PKG").mkdir()
+    (root / "PKG/A.py").write_bytes(b"A = 1\n")
+    return _start(root)
+
+
+@state
+def case_ignored_with_a_tracked_twin(root: Path) -> Path:
+    (root / "b.py").rename(root / "B.py")
+    _start(root)
+    git(root, "config", "core.ignorecase", "true")
+    (root / "b.py").write_bytes(b"b = 1\n")  # to git a twin of the tracked file, on this disk another file
+    return root
+
+
+@state
 def unborn_head(root: Path) -> Path:
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "b.py")
