@@ -91,7 +91,7 @@ pytest_options = _stack(
     log_root_option,
 )
 _max_attempts = click.option(
-    "--max-attempts", type=click.IntRange(min=1), metavar="N", help="Turns of the repair loop [4]."
+    "--max-attempts", type=click.IntRange(min=1), metavar="N", help="Turns of the loop that may keep nothing [4]."
 )
 _max_candidates = click.option(
     "--max-candidates", type=click.IntRange(min=1), metavar="N", help="Candidates to judge in a turn [200]."
