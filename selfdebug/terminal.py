@@ -114,6 +114,14 @@ def width() -> int:
     return max(40, min(100, shutil.get_terminal_size((80, 24)).columns))
 
 
+def columns_of(stream: TextIO) -> int:
+    """The columns of the terminal that a stream writes to; 80 where there is none, as for a terminal without a size."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
 # ---------------------------------------------------------------- progress
 
 
@@ -130,11 +138,18 @@ def progress(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Iterato
         with _rich_status(stream) as show:
             yield show
     else:
-        line = _TerminalLine(stream)
-        try:
+        with progress_line(stream) as line:
             yield line.show
-        finally:
-            line.clear()
+
+
+@contextmanager
+def progress_line(stream: TextIO) -> Iterator[TerminalLine]:
+    """Progress on a terminal that is also used to ask: `clear` the line before something else is written."""
+    line = TerminalLine(stream)
+    try:
+        yield line
+    finally:
+        line.clear()
 
 
 def sentence_of(event: Progress) -> str:
@@ -160,17 +175,18 @@ class _LogLines:
         _write(self._stream, f"selfdebug: {sentence_of(event)}\n")
 
 
-class _TerminalLine:
+class TerminalLine:
     """Progress for a terminal without rich: one line, rewritten in place and cut to the width."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def show(self, event: Progress) -> None:
-        columns = shutil.get_terminal_size((80, 24)).columns
-        _write(self._stream, _CLEAR_LINE + sentence_of(event)[: max(1, columns - 1)])
+        """Write an event over the one before."""
+        _write(self._stream, _CLEAR_LINE + sentence_of(event)[: max(1, columns_of(self._stream) - 1)])
 
     def clear(self) -> None:
+        """Leave an empty line, with the cursor at its start."""
         _write(self._stream, _CLEAR_LINE)
 
 

@@ -106,6 +106,7 @@ _include_tests = click.option(
     "--include-tests", is_flag=True, default=None, help="Allow patches to test files and conftest.py."
 )
 judging_options = _stack(_max_attempts, _max_candidates, _keep_partial, _include_tests)
+ask_option = click.option("--ask", is_flag=True, help="Show each plausible patch on the terminal and let me choose.")
 repair_options = _stack(
     _max_attempts,
     _max_candidates,

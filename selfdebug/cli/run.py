@@ -23,6 +23,7 @@ from selfdebug.terminal import ColorChoice, progress, wants_color, width
 @options.project_options
 @options.pytest_options
 @options.repair_options
+@options.ask_option
 @options.json_option
 @options.format_option
 @report_files.output_option
@@ -35,6 +36,7 @@ def run(
     format_name: str,
     outputs: tuple[str, ...],
     color: str,
+    ask: bool,
     **given: Any,
 ) -> int:
     """Find what makes the tests fail, guard it, and keep the patch that makes them pass.
@@ -47,10 +49,21 @@ def run(
     files = report_files.report_files(outputs)
     with report_files.early_end_reported(files):
         settings = options.settings(root, config_file, given)
-        repaired = repaired_with_progress(settings, options.read_log(log))
+        repaired = (
+            _repaired_by_choice(settings, log, color)
+            if ask
+            else repaired_with_progress(settings, options.read_log(log))
+        )
     show(repaired, "json" if as_json else format_name, view(color))
     report_files.write_reports(files, repaired)
     return repaired.exit_code
+
+
+def _repaired_by_choice(settings: Settings, log: str | None, color: str) -> Repair:
+    from selfdebug.cli.ask import repaired_by_choice, require_terminal
+
+    require_terminal()
+    return repaired_by_choice(settings, options.read_log(log), color)
 
 
 def repaired_with_progress(settings: Settings, log: bytes | None) -> Repair:

@@ -12,17 +12,19 @@ from pathlib import Path
 
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError
-from selfdebug.model import Attempt, ProbeReport, Repair
+from selfdebug.model import Attempt, Declined, ProbeReport, Repair
 from selfdebug.pytest_process import Interpreter
 from selfdebug.repair.attempt import attempt
 from selfdebug.repair.bench import Bench, Events
 from selfdebug.repair.candidates import untested
+from selfdebug.repair.choice import Chooser
 from selfdebug.repair.diagnosing import NotDiagnosed, diagnosed
 from selfdebug.repair.grouping import Group, groups
 from selfdebug.repair.ingest import Ended, Ingested, ingest
 from selfdebug.repair.interruption import interruptible
 from selfdebug.repair.outcome import (
     Work,
+    declined,
     ended,
     exhausted,
     interrupted,
@@ -44,15 +46,17 @@ from selfdebug.workspace import Workspace
 __all__ = ["probe_failure", "repair"]
 
 
-def repair(settings: Settings, log: bytes | None, events: Events) -> Repair:
+def repair(settings: Settings, log: bytes | None, events: Events, choose: Chooser | None = None) -> Repair:
     """Repair what fails, or put everything back.
 
-    `log` is captured output to start from (None: the tests are run). Ends with a Repair for everything that the tests
-    and the project can do; raises UsageError children for a run that cannot begin, and rolls back before any other
-    exception leaves. SIGINT, SIGTERM and SIGHUP roll back and end with exit code 130.
+    `log` is captured output to start from (None: the tests are run); `choose` is asked which plausible patch to keep
+    (None: the one that comes first), and what it took stays when other tests still fail. Ends with a Repair for
+    everything that the tests and the project can do; raises UsageError children for a run that cannot begin, and rolls
+    back before any other exception leaves. SIGINT, SIGTERM and SIGHUP roll back and end with exit code 130.
     """
     with open_bench(settings, events) as bench:
-        work = Work()
+        bench.choose = choose
+        work = Work(is_asked=choose is not None)
         try:
             with interruptible(), _rolled_back_unless_kept(bench):
                 done = _repaired(bench, log, work)
@@ -128,15 +132,29 @@ def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
             work.solved(bench, turn.kept)
             pending = _left(bench, [*pending, *_set_aside(work)])
             work.forget_solved(bench.last_suite)
+        elif turn.declined is not None:
+            pending = _declined(work, turn.declined, group, pending)
         else:
             pending = _moved_on(bench, work, turn, group) + pending
     if work.kept and not pending and not work.given_up and not work.tentative:
         return passed(bench, work)
     for group in pending:
         work.give_up(group, f"The limit of {bench.settings.max_attempts} attempts was reached.")
-    if bench.settings.keep_partial and work.good:
+    if work.good and (bench.settings.keep_partial or work.is_asked):
         return partly_kept(bench, work)
+    if any(turn.declined for turn in work.attempts):
+        return declined(bench, work)
     return exhausted(bench, work)
+
+
+def _declined(work: Work, said: Declined, group: Group, pending: list[Group]) -> list[Group]:
+    """What is left to do when a person took no patch for a group."""
+    if said is Declined.SKIPPED:
+        work.give_up(group, "It was skipped.")
+        return pending
+    for left in (group, *pending):
+        work.give_up(left, "The run was stopped before it was repaired.")
+    return []
 
 
 def _moved_on(bench: Bench, work: Work, turn: Attempt, group: Group) -> list[Group]:

@@ -72,7 +72,7 @@ def _chosen(bench: Bench, case: Case, contestants: Contest, note: str) -> Conten
     options = []
     for each in contestants.contenders:
         pins, firings = evidence(bench, contestants.stage, each)
-        options.append(Option(each.trial, pins, firings, "" if each is first else compared(first, each)))
+        options.append(Option(each.trial, pins, firings, "" if each is first else compared(first, each, "[1]")))
     answer = bench.choose(Question(case.diagnosis, tuple(options), note))
     match answer:
         case Skip():

@@ -14,25 +14,23 @@ from selfdebug.repair.behaviour import Behaviour, Call
 _LONGEST = 80
 
 
-def difference(kept: Behaviour, other: Behaviour) -> str:
-    """The first difference as a sentence; empty when no test shows one."""
-    return next(_differences(kept, other), "")
+def difference(kept: Behaviour, other: Behaviour, name: str = "the kept patch") -> str:
+    """The first difference as a sentence, which calls the first one by `name`; empty when no test shows one."""
+    return next(_differences(kept, other, name), "")
 
 
-def _differences(kept: Behaviour, other: Behaviour) -> Iterator[str]:
+def _differences(kept: Behaviour, other: Behaviour, name: str) -> Iterator[str]:
     before, after = _by_place(kept), _by_place(other)
     for place in dict.fromkeys([*before, *after]):
         for one, two in zip_longest(before.get(place, []), after.get(place, [])):
             if one is None or two is None:
                 node, function = place
-                counts = (
-                    f"{len(before.get(place, []))} times with the kept patch, {len(after.get(place, []))} times with"
-                )
+                counts = f"{len(before.get(place, []))} times with {name}, {len(after.get(place, []))} times with"
                 yield f"{node} calls {function} {counts} this one."
                 break
             if _shown(one.results) != _shown(two.results):
-                yield f"{_call(one)} {_outcome(one)} with the kept patch and {_outcome(two)} with this one."
-            yield from _in_state(one, two)
+                yield f"{_call(one)} {_outcome(one)} with {name} and {_outcome(two)} with this one."
+            yield from _in_state(one, two, name)
 
 
 def _by_place(behaviour: Behaviour) -> dict[tuple[str, str], list[Call]]:
@@ -42,13 +40,13 @@ def _by_place(behaviour: Behaviour) -> dict[tuple[str, str], list[Call]]:
     return found
 
 
-def _in_state(one: Call, two: Call) -> Iterator[str]:
+def _in_state(one: Call, two: Call, patch: str) -> Iterator[str]:
     """What is left in the arguments that neither patch gives a new value."""
     other = dict(two.state)
     for name, value in one.state:
         if name in other and _text(value) != _text(other[name]):
             held = "the attributes of self are" if name == "self" else f"{name} is"
-            values = f"{_cut(value.repr)} with the kept patch, {_cut(other[name].repr)} with this one"
+            values = f"{_cut(value.repr)} with {patch}, {_cut(other[name].repr)} with this one"
             yield f"After {_call(one)}, {held} {values}."
 
 

@@ -57,7 +57,7 @@ def evidence(bench: Bench, stage: Stage, contender: Contender) -> tuple[tuple[Pi
     """What the tests hold of a patch, and how often its guard acts in them."""
     if contender.behaviour is None:
         return (), None
-    return pinned(bench, stage, contender.behaviour), firings(contender.behaviour, node_ids(stage.group))
+    return pinned(bench, stage, contender.behaviour), firings(bench, stage, contender.behaviour)
 
 
 def alternatives(contest: Contest, kept: Contender | None = None) -> tuple[Alternative, ...]:
@@ -68,11 +68,11 @@ def alternatives(contest: Contest, kept: Contender | None = None) -> tuple[Alter
     return tuple(sorted(found, key=lambda each: each.is_same))
 
 
-def compared(kept: Contender, other: Contender) -> str:
+def compared(kept: Contender, other: Contender, name: str = "the kept patch") -> str:
     """In what another patch differs from one, in one sentence; empty when no test shows a difference."""
     if kept.behaviour is None or other.behaviour is None:
         return "What it does was not compared: the tests could not be run with recorders."
-    return difference(kept.behaviour, other.behaviour)
+    return difference(kept.behaviour, other.behaviour, name)
 
 
 def _alternative(kept: Contender, other: Contender) -> Alternative:

@@ -25,7 +25,10 @@ from selfdebug.repair.ingest import Ended, Ingested, counted
 
 @dataclass
 class Work:
-    """What a run has done so far. `good` holds the bytes of each file after the last patch that the suite accepted."""
+    """What a run has done so far. `good` holds the bytes of each file after the last patch that the suite accepted.
+
+    `is_asked` says that a person takes the patches.
+    """
 
     ingested: Ingested | None = None
     attempts: list[Attempt] = field(default_factory=list)
@@ -33,6 +36,7 @@ class Work:
     tentative: list[Patch] = field(default_factory=list)
     good: dict[str, bytes] = field(default_factory=dict)
     given_up: list[tuple[Group, str]] = field(default_factory=list)
+    is_asked: bool = False
 
     @property
     def tried(self) -> int:
@@ -125,6 +129,15 @@ def partly_kept(bench: Bench, work: Work) -> Repair:
     return _with_patches(bench, work, Ending(ExitCode.STILL_FAILING, "partial", FinalStatus.PARTIAL, sentence))
 
 
+def declined(bench: Bench, work: Work) -> Repair:
+    """A person was shown plausible patches and took none of them."""
+    if bench.originals and not bench.settings.dry_run:
+        bench.roll_back()
+    sentence = f"No patch was taken. {work.given_up[0][1]} Everything is as it was before the run."
+    ending = Ending(ExitCode.STILL_FAILING, "declined", FinalStatus.FAIL, sentence)
+    return replace(_repair(bench, work, ending), rollback=bool(bench.originals))
+
+
 def exhausted(bench: Bench, work: Work) -> Repair:
     """Nothing made every test of the oracle pass: all is put back, the best attempt goes on the stash."""
     why = work.given_up[-1][1] if work.given_up else "No candidate made the failing tests pass."
@@ -137,11 +150,19 @@ def exhausted(bench: Bench, work: Work) -> Repair:
     tried = counted(work.tried, "candidate")
     sentence = f"None of {tried} is kept. {why} Everything is as it was before the run."
     if work.good:
-        sentence += " What repairs some of the failures would be kept with --keep-partial."
+        sentence += f" {_would_be_kept(bench, work)}"
     if backup:
         sentence += f" The best attempt is kept as {backup[0]}."
     ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)
     return replace(_repair(bench, work, ending), rollback=True, backup=backup)
+
+
+def _would_be_kept(bench: Bench, work: Work) -> str:
+    """What of a rolled-back run the suite had accepted, which `--keep-partial` keeps."""
+    files = ", ".join(sorted(file for file, data in work.good.items() if data != bench.originals[file]))
+    repaired = [turn.diagnosis.failure.node_id or "?" for turn in work.attempts if turn.kept is not None]
+    more = f" and {len(repaired) - 1} more" if len(repaired) > 1 else ""
+    return f"The patch of {files} that makes {repaired[0]}{more} pass would be kept with --keep-partial."
 
 
 def run_failed(bench: Bench, work: Work, error: PytestRunError) -> Repair:

@@ -18,7 +18,7 @@ from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import node_ids
 from selfdebug.repair.suggestions import suggestion
 from selfdebug.stages.propose import apply_candidate
-from selfdebug.stages.vary import Variant, Watched, variants
+from selfdebug.stages.vary import Variant, Watched, condition_part, variants
 
 _SECONDS = 6.0
 """The varying of one patch ends after so many."""
@@ -36,15 +36,19 @@ def pinned(bench: Bench, stage: Stage, behaviour: Behaviour) -> tuple[Pin, ...]:
     return tuple(sorted(pins, key=lambda pin: pin.pinned))
 
 
-def firings(behaviour: Behaviour, targets: Sequence[str]) -> tuple[Firing, ...] | None:
+def firings(bench: Bench, stage: Stage, behaviour: Behaviour) -> tuple[Firing, ...] | None:
     """How often the guard acted in each test that comes to it; None for a patch without a branch that could be counted.
 
-    A condition acts with the value that it had in the failing tests, which would have crashed with the other one.
+    A condition acts with the value that it had in the failing tests, which would have crashed with the other one; where
+    it had both there, with the one without which they crash as before.
     """
+    targets = node_ids(stage.group)
     decisions = _deciding(behaviour)
     if decisions is None:
         return None
     acts = _acting_value(decisions, targets)
+    if acts is None and behaviour.parts.conditions:
+        acts = _value_against_crash(bench, stage, behaviour)
     if acts is None and any(each.kind is Watched.CONDITION for each in decisions):
         return None
     counted = [_firing(behaviour, decisions, node, acts) for node in behaviour.reached]
@@ -130,6 +134,18 @@ def _is_one_of(decision: Decision, classes: Sequence[str]) -> bool:
 def _acting_value(decisions: Sequence[Decision], targets: Sequence[str]) -> bool | None:
     values = {_truth(each) for each in decisions if each.node_id in targets}
     return values.pop() if len(values) == 1 else None
+
+
+def _value_against_crash(bench: Bench, stage: Stage, behaviour: Behaviour) -> bool | None:
+    """The value of the deciding condition without which a failing test crashes with the exception that it had."""
+    crashes = {(failure.exception.type, failure.exception.message) for failure in stage.group}
+    part = condition_part(behaviour.parts.conditions[-1].code)
+    for variant in variants(behaviour.patch, behaviour.parts, _with_default):
+        if variant.part == part and variant.value is not None:
+            run = bench.screen_some(node_ids(stage.group), {behaviour.patch.file: variant.after})
+            if run and any((new.exception.type, new.exception.message) in crashes for new in run.failures):
+                return not variant.value
+    return None
 
 
 def _truth(decision: Decision) -> bool | None:

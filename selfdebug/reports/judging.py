@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from selfdebug.model import Alternative, Attempt, Patch, Pin, Repair
+from selfdebug.model import Alternative, Attempt, Firing, Patch, Pin, Repair
 from selfdebug.reports.evidence import decoded, kept
 from selfdebug.terminal import one_line
 
@@ -23,25 +23,25 @@ def loose_pins(repair: Repair) -> list[Pin]:
 def firing_sentences(repair: Repair) -> Iterator[str]:
     """How often each guard acted, and in which tests."""
     for attempt, patch in kept(repair):
-        sentence = firing_sentence(attempt)
+        sentence = firing_sentence(attempt.firings)
         if sentence:
             yield f"{patch.candidate.guard} on {one_line(patch.candidate.receiver_code)} {sentence}"
 
 
-def firing_sentence(attempt: Attempt) -> str:
+def firing_sentence(firings: Sequence[Firing] | None) -> str:
     """`acted 3 times in 2 of 5 tests: test_a (2), test_b (1).`; empty where it was not counted."""
-    if attempt.firings is None:
+    if firings is None:
         return ""
-    acting = sorted((each for each in attempt.firings if each.acted), key=lambda each: -each.acted)
+    acting = sorted((each for each in firings if each.acted), key=lambda each: -each.acted)
     if not acting:
-        return f"acted in none of the {len(attempt.firings)} tests that come to it."
+        return f"acted in none of the {len(firings)} tests that come to it."
     more = "at least " if any(each.is_cut for each in acting) else ""
     total = sum(each.acted for each in acting)
     times = "once" if total == 1 and not more else f"{more}{total} times"
     names = [f"{one_line(each.node_id)} ({each.acted})" for each in acting[:_MAX_TESTS]]
     rest = f" and {len(acting) - _MAX_TESTS} more" if len(acting) > _MAX_TESTS else ""
-    reached = "the one test that comes" if len(attempt.firings) == 1 else f"{len(attempt.firings)} tests that come"
-    where = reached if len(attempt.firings) == 1 else f"{len(acting)} of the {reached}"
+    reached = "the one test that comes" if len(firings) == 1 else f"{len(firings)} tests that come"
+    where = reached if len(firings) == 1 else f"{len(acting)} of the {reached}"
     return f"acted {times} in {where} to it: {', '.join(names)}{rest}."
 
 

@@ -17,6 +17,9 @@ from codemods.selfdebug.source import BLOCKS, Source, line_range
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import Patch
 
+_LOOKUPS = frozenset({"get", "pop", "next", "getattr"})
+"""Calls that give their last argument back where there is nothing else, and do nothing with it."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -293,7 +296,8 @@ def _last_operand(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         return node.values[-1]
     if isinstance(node, ast.Call) and len(node.args) > 1 and not node.keywords:
-        return node.args[-1]
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return node.args[-1] if name in _LOOKUPS else None
     return None
 
 

@@ -51,13 +51,15 @@ _ANYWHERE = frozenset({DefaultRole.VALUE, DefaultRole.RESULT})
 class Variant:
     """The file with one part of the patch changed: `part` names it, `change` says what it is or does now.
 
-    `is_unread` says that the part is something that fails whenever anything is done with it.
+    `is_unread` says that the part is something that fails whenever anything is done with it, `value` which value a
+    condition always has.
     """
 
     part: str
     change: str
     after: bytes
     is_unread: bool = False
+    value: bool | None = None
 
 
 def variants(patch: Patch, parts: Parts, with_default: WithDefault) -> Iterator[Variant]:
@@ -65,17 +67,17 @@ def variants(patch: Patch, parts: Parts, with_default: WithDefault) -> Iterator[
     yield from _defaults(patch, with_default)
     text = parts.source.text
     for condition in parts.conditions:
-        for value in ("True", "False"):
+        for value in (True, False):
             # Evaluated as before, so that a name is bound on the way; no constant, which the compiler would drop.
             asked = f"(({text[condition.start : condition.end]}), {value})[1]"
             after = text[: condition.start] + asked + text[condition.end :]
-            yield from _variant(parts, condition_part(condition.code), f"is always {value.lower()}", after)
+            yield from _variant(parts, condition_part(condition.code), f"is always {str(value).lower()}", after, value)
     for handler in parts.handlers:
         yield from _raising(parts, handler)
     for fallback in parts.fallbacks:
         default = text[fallback.default_start : fallback.default_end]
-        value = f"(({text[fallback.start : fallback.end]}), {default})[1]"
-        after = text[: fallback.start] + value + text[fallback.end :]
+        used = f"(({text[fallback.start : fallback.end]}), {default})[1]"
+        after = text[: fallback.start] + used + text[fallback.end :]
         yield from _variant(parts, fallback_part(default), "is always used", after)
     for guarding in parts.guarding:
         yield from _moved(parts, guarding)
@@ -212,11 +214,11 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _variant(parts: Parts, part: str, change: str, text: str) -> Iterator[Variant]:
+def _variant(parts: Parts, part: str, change: str, text: str, value: bool | None = None) -> Iterator[Variant]:
     source = parts.source
     try:
         ast.parse(text)
         data = source.bom + text.encode(source.encoding)
     except (SyntaxError, ValueError, RecursionError):
         return
-    yield Variant(part, change, data)
+    yield Variant(part, change, data, value=value)

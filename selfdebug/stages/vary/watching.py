@@ -89,12 +89,12 @@ def name_of(tree: ast.Module, function: Function | None) -> str:
 
 @dataclass(slots=True)
 class _Writer:
-    """Collects insertions (index, what comes first, text) and writes them all at once."""
+    """Collects insertions (index, their order at one index, text) and writes them all at once."""
 
     source: Source
     next_id: int
     points: list[Watchpoint] = field(default_factory=list)
-    insertions: list[tuple[int, int, str]] = field(default_factory=list)
+    insertions: list[tuple[int, int, int, str]] = field(default_factory=list)
 
     def _point(self, kind: Watched, function: str, name: str) -> int:
         number, self.next_id = self.next_id, self.next_id + 1
@@ -102,9 +102,12 @@ class _Writer:
         return number
 
     def _around(self, start: int, end: int, before: str, after: str) -> None:
-        """Enclose a stretch; of stretches that begin or end at the same index the larger one is outside."""
-        self.insertions.append((start, start - end, before))
-        self.insertions.append((end, -start, after))
+        """Enclose a stretch; of those that begin or end at one index the larger is outside, of equal ones the first."""
+        number = len(self.insertions)
+        last = self.source.text[max(start - 1, 0) : start]
+        before = f" {before}" if last == "_" or last.isalnum() else before  # as in `return[x]`
+        self.insertions.append((start, start - end, number, before))
+        self.insertions.append((end, -start, -number, after))
 
     # ------------------------------------------------------------ functions
 
@@ -122,7 +125,7 @@ class _Writer:
         for node in _own_exits(function):
             if node.value is not None:
                 start, end = start_of(self.source, node.value), end_of(self.source, node.value)
-                self._around(start, end, f" ({RECORDER}({result}, (", f")){state or ','})[0]")
+                self._around(start, end, f"({RECORDER}({result}, (", f")){state or ','})[0]")
             elif isinstance(node, ast.Return):
                 self._before(node, nothing)
         if not isinstance(body[-1], ast.Return | ast.Raise):
@@ -147,7 +150,7 @@ class _Writer:
 
     def watch_condition(self, function: str, condition: Condition) -> None:
         number = self._point(Watched.CONDITION, function, condition.code)
-        self._around(condition.start, condition.end, f" {RECORDER}({number}, (", "))")
+        self._around(condition.start, condition.end, f"{RECORDER}({number}, (", "))")
 
     def watch_handler(self, function: str, handler: Handler) -> None:
         number = self._point(Watched.HANDLER, function, handler.code)
@@ -157,40 +160,40 @@ class _Writer:
         number = self._point(Watched.USE, function, self.source.text[fallback.default_start : fallback.default_end])
         start, end = fallback.default_start, fallback.default_end
         if fallback.is_alternative:
-            self._around(start, end, f" {RECORDER}({number}, (", "))")
+            self._around(start, end, f"{RECORDER}({number}, (", "))")
             return
         # The look-up gets an object of its own as default, and gives the default where that comes back.
         missing, found = "_selfdebug_missing", "_selfdebug_found"
         given = f"{RECORDER}({number}, ({self.source.text[start:end]})) if {found} is {missing} else {found}"
-        self._around(fallback.start, fallback.end, f" (lambda {missing}: (lambda {found}: {given})(", "))(object())")
-        self._around(start, end, f" {missing} or (", ")")
+        self._around(fallback.start, fallback.end, f"(lambda {missing}: (lambda {found}: {given})(", "))(object())")
+        self._around(start, end, f"{missing} or (", ")")
 
     # ------------------------------------------------------------ text
 
     def _before(self, statement: ast.stmt, code: str) -> None:
         """A statement of ours before one of the program, on the same line where that is a small one."""
         if not hasattr(statement, "body"):
-            self.insertions.append((start_of(self.source, statement), -len(self.source.text), f"{code}; "))
+            self.insertions.append((start_of(self.source, statement), -len(self.source.text), 0, f"{code}; "))
             return
         line = line_range(statement)[0]
         indentation = self.source.indentation_of(line)
         start = self.source.offset(line, len(indentation))
-        self.insertions.append((start, 1, f"{code}{self.source.newline(line)}{indentation}"))
+        self.insertions.append((start, 1, 0, f"{code}{self.source.newline(line)}{indentation}"))
 
     def _behind(self, statement: ast.stmt, code: str) -> None:
         """A statement of ours behind the last one of a block."""
         if not hasattr(statement, "body"):
-            self.insertions.append((end_of(self.source, statement), len(self.source.text), f"; {code}"))
+            self.insertions.append((end_of(self.source, statement), len(self.source.text), 0, f"; {code}"))
             return
         first, last = line_range(statement)
         newline = self.source.newline(first)
         opening = "" if self.source.lines[last - 1].endswith("\n") else newline
         line = f"{opening}{self.source.indentation_of(first)}{code}{newline}"
-        self.insertions.append((self.source.starts[last], len(self.source.text), line))
+        self.insertions.append((self.source.starts[last], len(self.source.text), 0, line))
 
     def written(self) -> Watch | None:
         text, parts, last = self.source.text, [], 0
-        for index, _, code in sorted(self.insertions, key=lambda each: each[:2]):
+        for index, _, _, code in sorted(self.insertions):
             parts += [text[last:index], code]
             last = index
         written = "".join([*parts, text[last:]])
