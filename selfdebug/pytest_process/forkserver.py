@@ -312,6 +312,8 @@ def _not_conclusive(recorded: Recorded) -> str | None:
     if not (recorded.is_greeted and recorded.is_ended):
         return "the tests did not reach the end of their session"
     for failure in recorded.failures:
+        if failure.crash.exception.type == "MemoryError":
+            return "a test ran out of memory"
         module, _, name = failure.exception.type.rpartition(".")
         if module.startswith("hypothesis") and name in _UNSTEADY:
             return f"hypothesis complains of the time or the repeatability of a test ({name})"
@@ -322,10 +324,10 @@ def _are_used(sources: Mapping[str, bytes], recorded: Recorded) -> bool:
     return set(sources) <= recorded.served - recorded.loaded_before
 
 
-def _gist(run: PytestRun) -> list[object]:
-    """How the tests ended, without what may differ from run to run (addresses, times)."""
-    failures = [
+def _gist(run: PytestRun) -> object:
+    """How the tests ended, without what may differ from run to run (addresses, times, a random order)."""
+    failures = {
         (failure.node_id, failure.when, failure.exception.type, failure.deepest.place if failure.deepest else None)
         for failure in run.failures
-    ]
-    return [run.outcomes, failures]
+    }
+    return dict(run.outcomes), failures

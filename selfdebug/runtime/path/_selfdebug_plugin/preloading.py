@@ -129,7 +129,7 @@ class PreloadedSession:
             for name, (loader, path) in origins.items():
                 if loader in _PLAIN_LOADERS and name not in sys.modules and not (path and path in self._project):
                     _import(name)
-        if not read.isdisjoint(environment):
+        if any(name in environment and reader in sys.modules for name, reader in read):
             return "a library reads, when it is imported, a variable that the project sets before"
         for name, (_, path) in _origins().items():
             if name not in before and path and path in self._project:
@@ -160,15 +160,23 @@ def _origins() -> dict[str, tuple[str, str | None]]:
     return found
 
 
+def _imported_now() -> str:
+    """The module whose own code has led here; one that reads a variable and then fails is imported again by the run."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))
+
+
 @contextmanager
-def _variables_read() -> Iterator[set[str]]:
-    """The names of the environment variables that are asked for meanwhile."""
-    read: set[str] = set()
+def _variables_read() -> Iterator[set[tuple[str, str]]]:
+    """The names of the environment variables that are asked for meanwhile, each with the module that is imported."""
+    read: set[tuple[str, str]] = set()
     environment: Any = os.environ
     encode = environment.encodekey
 
     def note(key: Any) -> Any:
-        read.add(key)
+        read.add((key, _imported_now()))
         return encode(key)
 
     environment.encodekey = note
