@@ -2,7 +2,8 @@
 
     python -m benchmarks candidate-cost [--rounds N] [--folder PATH]
 
-Three projects: a bare one, one with five plugins of its own, one whose module imports a lot.
+Three projects: a bare one, one with five plugins of its own, one whose tests import a lot. The plain run is that of a
+developer who has run the test before: all bytecode is there, also that of the project.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.measure import Timing, interleaved, report
-from selfdebug.pytest_process import Interpreter, WarmServer, run_pytest
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
 
 SUBJECT = "def name(user):\n    return user.name.title()\n"
 FIXED = SUBJECT.replace("user.name.title()", "user.name.title() if user is not None else ''")
 TESTS = "from subject import name\n\n\ndef test_name():\n    assert name(None) == ''\n"
 HEAVY = "import asyncio, email.mime.text, http.server, libcst, sqlite3, unittest.mock, xml.dom.minidom\n"
 PLUGIN = "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_call(item):\n    return (yield)\n"
+SETTLED_SECONDS = 3  # after which the bytecode of a file is shared between runs
+NODE_IDS = ["test_subject.py::test_name"]
 
 
 def projects() -> dict[str, Mapping[str, str]]:
@@ -38,26 +42,30 @@ def projects() -> dict[str, Mapping[str, str]]:
 
 
 def measured(root: Path, subject: str, rounds: int) -> list[Timing]:
-    """Time a plain run, a fresh trial and a warm trial."""
+    """Time a plain run and a trial in each tier."""
     interpreter = Interpreter.find(sys.executable)
-    node_ids = ["test_subject.py::test_name"]
     sources = {"subject.py": FIXED.encode()}
-    plain = [sys.executable, "-m", "pytest", "-q", *node_ids]
+    plain = [sys.executable, "-m", "pytest", "-q", *NODE_IDS]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    env["PYTHONPYCACHEPREFIX"] = str(root / "bytecode")  # it has all bytecode, as a plain run at home would
-    with WarmServer(interpreter, root, node_ids=node_ids) as server:
-
-        def warm() -> None:
-            run = server.run(sources, 60)
-            if run is None or run.failures:
-                raise SystemExit(f"the warm trial is of no use: {server.problem}")
-
-        ways = {
+    env["PYTHONPYCACHEPREFIX"] = str(root / "bytecode")
+    with (
+        WarmServer(interpreter, root, node_ids=NODE_IDS) as warm,
+        PreloadedServer(interpreter, root, node_ids=NODE_IDS) as preloaded,
+    ):
+        ways: dict[str, Callable[[], object]] = {
             "a plain run": lambda: subprocess.run(plain, cwd=root, env=env, capture_output=True, check=False),
-            "a trial in a fresh process": lambda: run_pytest(interpreter, root, node_ids=node_ids, sources=sources),
-            "a warm trial": warm,
+            "a trial in a fresh process": lambda: run_pytest(interpreter, root, node_ids=NODE_IDS, sources=sources),
+            "a trial in a preloaded fork": lambda: passed(preloaded, sources),
+            "a trial in a warm fork": lambda: passed(warm, sources),
         }
         return interleaved(subject, ways, rounds)
+
+
+def passed(server: ForkServer, sources: Mapping[str, bytes]) -> None:
+    """One trial. Raises SystemExit when it does not say that the test passes."""
+    run = server.run(sources, 60)
+    if run is None or run.failures:
+        raise SystemExit(f"the trial in a {server.tier} fork is of no use: {server.problem}")
 
 
 def main(arguments: list[str]) -> int:
@@ -71,6 +79,7 @@ def main(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             for name, text in files.items():
                 Path(folder, name).write_text(text)
+            time.sleep(SETTLED_SECONDS)
             timings += measured(Path(folder), subject, options.rounds)
     report("candidate-cost", timings, options.folder)
     return 0
