@@ -1,0 +1,168 @@
+"""Forks say what fresh processes say, or nothing, under plugins that projects really use."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from selfdebug.model import PytestRun
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
+
+PLUGINS = (
+    *("pytest-asyncio>=0.23", "anyio>=4", "pytest-cov>=5", "hypothesis>=6.100", "pytest-timeout>=2"),
+    *("pytest-randomly>=3", "pytest-random-order>=1", "pytest-rerunfailures>=14", "pytest-forked>=1.6"),
+    "pytest-xdist>=3.5",
+)
+
+
+@pytest.fixture(scope="session")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    """One that has the plugins: in the environment of these tests they would be active in each run of pytest."""
+    shared = tmp_path_factory.getbasetemp().parent  # of all workers, one of which installs
+    folder, is_there = shared / "with-plugins", shared / "with-plugins-is-there"
+    python = folder / "bin" / "python"
+    with (shared / "with-plugins-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_there.exists():
+            pip = (sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check")
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+            subprocess.run(
+                [*pip, "install", "-q", "--no-compile", f"pytest=={pytest.__version__}", *PLUGINS], check=True
+            )
+            is_there.touch()
+    return Interpreter.find(python)
+
+
+SUBJECT = "def call(user):\n    return user.name\n"
+GOOD, WRONG = (SUBJECT.replace("user.name", text) for text in ("user.name if user else 'nobody'", "user.title"))
+LEVEL = "NOBODY = 'nobody'\n\ndef call(user):\n    return user.name if user else NOBODY\n"
+TEST = "import subject\n\ndef test_none():\n    assert subject.call(None) == 'nobody'\n"
+
+
+def project(root: Path, options: str, test: str, more: Mapping[str, str] | None = None) -> Path:
+    ini = f"[pytest]\naddopts = {options}\nasyncio_default_fixture_loop_scope = function\n"
+    for name, text in {"pytest.ini": ini, "subject.py": SUBJECT, "test_subject.py": test, **(more or {})}.items():
+        (root / name).write_text(text)
+    return root
+
+
+def environment(*names: str) -> dict[str, str]:
+    """An environment in which pytest loads the named plugins only."""
+    return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": ",".join(names)}
+
+
+def gist(run: PytestRun | None) -> object:
+    if run is None:
+        return None
+    failures = {(each.node_id, each.exception.type, each.deepest and each.deepest.place) for each in run.failures}
+    return [sorted(run.outcomes), failures, run.served]
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Says what edits do to a project, in one of three ways."""
+
+    interpreter: Interpreter
+    root: Path
+    env: Mapping[str, str]
+
+    def forked(self, kind: type[ForkServer], *edits: str) -> tuple[list[PytestRun | None], ForkServer]:
+        with kind(self.interpreter, self.root, node_ids=["test_subject.py"], env=self.env) as server:
+            return [server.run({"subject.py": edit.encode()}, 60) for edit in edits], server
+
+    def fresh(self, edit: str) -> PytestRun:
+        sources = {"subject.py": edit.encode()}
+        return run_pytest(self.interpreter, self.root, node_ids=["test_subject.py"], sources=sources, env=self.env)
+
+
+MANY = """
+import asyncio, random
+import anyio, pytest
+from hypothesis import given, settings, strategies
+import subject
+
+@pytest.fixture(scope="session")
+def seen():
+    names = []
+    yield names
+    assert names
+
+@pytest.mark.asyncio
+async def test_with_a_loop(seen):
+    await asyncio.sleep(0)
+    seen.append("loop")
+    assert subject.call(None) == "nobody"
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_with_anyio(anyio_backend, seen):
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep, 0)
+    seen.append("anyio")
+    assert subject.call(None) == "nobody"
+
+@settings(max_examples=20)
+@given(strategies.none() | strategies.just(0))
+def test_with_examples(user):
+    assert subject.call(user) == "nobody"
+
+@pytest.mark.timeout(30)
+def test_with_a_limit(seen):
+    seen.append(random.random())
+    assert subject.call(None) == "nobody"
+"""
+ALL = ("pytest_asyncio.plugin", "anyio.pytest_plugin", "_hypothesis_pytestplugin", "pytest_timeout", "pytest_randomly")
+
+
+def test_many_plugins_at_once(tmp_path: Path, interpreter: Interpreter) -> None:
+    names = (*ALL, "pytest_cov.plugin", "pytest_rerunfailures", "random_order.plugin")
+    root = project(tmp_path, "--cov=subject --cov-report=xml --reruns 1 --random-order", MANY)
+    before = {path.name for path in root.iterdir()}
+    judges = Judges(interpreter, root, environment(*names))
+    good, wrong = judges.fresh(GOOD), judges.fresh(WRONG)
+    assert (len(good.passed), len(good.failures), len(wrong.failed)) == (4, 0, 4)
+    for kind in (WarmServer, PreloadedServer):
+        found, server = judges.forked(kind, GOOD, WRONG)
+        assert gist(found[0]) == gist(good), server.problem
+        assert found[1] is not None, server.problem
+        assert set(found[1].failed) <= set(wrong.failed)
+        assert {each.exception.type for each in found[1].failures} == {"AttributeError"}
+    assert {path.name for path in root.iterdir()} == before  # no reports, no databases of examples
+
+
+def test_tests_that_run_in_forks_of_their_own(tmp_path: Path, interpreter: Interpreter) -> None:
+    judges = Judges(interpreter, project(tmp_path, "--forked", TEST), environment("pytest_forked"))
+    found, server = judges.forked(WarmServer, GOOD)
+    assert found == [None]
+    assert server.problem == "the tests left traces outside their process"
+    found, server = judges.forked(PreloadedServer, LEVEL)
+    assert gist(found[0]) == gist(judges.fresh(LEVEL)), server.problem
+
+
+def test_tests_that_are_distributed_are_left_alone(tmp_path: Path, interpreter: Interpreter) -> None:
+    judges = Judges(interpreter, project(tmp_path, "-n 2", TEST), environment("xdist.plugin"))
+    for kind in (WarmServer, PreloadedServer):
+        found, server = judges.forked(kind, GOOD)
+        assert found == [None]
+        assert server.refusal == "the tests are distributed by xdist"
+
+
+def test_limits_of_time_that_hypothesis_sets_are_no_verdict(tmp_path: Path, interpreter: Interpreter) -> None:
+    test = (
+        "import time\nfrom hypothesis import given, settings, strategies\nimport subject\n\n"
+        "@settings(deadline=20, max_examples=3)\n@given(strategies.none())\ndef test_none(user):\n"
+        "    assert subject.call(user) == 'nobody'\n    time.sleep(0.05)\n"
+    )
+    judges = Judges(interpreter, project(tmp_path, "", test), environment("_hypothesis_pytestplugin"))
+    for kind in (WarmServer, PreloadedServer):
+        found, server = judges.forked(kind, GOOD)
+        assert found == [None]
+        assert (server.problem or "").startswith("hypothesis complains")
+        assert server.is_beyond_forks
