@@ -11,8 +11,21 @@ from dataclasses import dataclass
 
 from selfdebug.model import Failure, Frame
 from selfdebug.stages.propose.defaults import NEUTRAL, is_plain, literal, own_nodes
+from selfdebug.stages.propose.parametrised import values_of
 
-_COMPARING_CALLS = ("assertEqual", "assertIs", "assertListEqual", "assertDictEqual", "assertCountEqual", "approx")
+_COMPARING_CALLS = (
+    "assertEqual",
+    "assertIs",
+    "assertListEqual",
+    "assertTupleEqual",
+    "assertSetEqual",
+    "assertSequenceEqual",
+    "assertDictEqual",
+    "assertCountEqual",
+    "assertMultiLineEqual",
+    "assertAlmostEqual",
+    "approx",
+)
 _NONE_CALLS = ("assertIsNone",)
 _RAISING_CALLS = ("raises", "assertRaises", "assertRaisesRegex")
 
@@ -38,7 +51,7 @@ def read_expectations(test_source: str, line: int) -> Expectations:
     except (SyntaxError, ValueError, RecursionError):
         return Expectations()
     function = enclosing_function(tree, line)
-    stated = list(_stated(function if function is not None else tree))
+    stated = [*_stated(function if function is not None else tree), *_parametrised(function)]
     neutral = dict.fromkeys(code for code in stated if code in NEUTRAL)
     answers = dict.fromkeys(code for code in stated if code not in NEUTRAL)
     return Expectations(tuple(neutral), tuple(answers), tuple(dict.fromkeys(_raised(function or tree))))
@@ -76,6 +89,23 @@ def _stated(function: ast.AST) -> Iterator[str]:
                 yield "False"
             elif name == "assertTrue":
                 yield "True"
+
+
+def _parametrised(function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> Iterator[str]:
+    """The literals that the rows of a parametrised test give the names that it compares with."""
+    if function is not None:
+        for value in values_of(function, frozenset(_compared_names(function))):
+            yield from _plain_inside(value)
+
+
+def _compared_names(function: ast.AST) -> Iterator[str]:
+    for node in own_nodes(function):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
+            parts = [node.test.left, *node.test.comparators]
+        elif isinstance(node, ast.Call) and _name_of(node.func) in _COMPARING_CALLS:
+            parts = node.args
+        yield from (part.id for part in parts if isinstance(part, ast.Name))
 
 
 def _of_condition(test: ast.expr) -> Iterator[str]:

@@ -16,6 +16,7 @@ from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observati
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.collected import needed_class, starts_of
 from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, supports, unique
+from selfdebug.stages.propose.docstrings import returned_by_docstring
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 from selfdebug.stages.propose.imports import imports_of
 from selfdebug.stages.propose.loans import loans
@@ -263,7 +264,7 @@ class _Parameters:
                 )
                 return tuple(default for default in found if self._is_usable(default))
             case DefaultRole.RESULT:
-                evident = [*self._results(), *self._passed(), *lent]
+                evident = [*self._results(), *returned_by_docstring(self._function), *self._passed(), *lent]
                 return for_return(self._function, evident, wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
                 text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
