@@ -44,6 +44,8 @@ def outcome(run: PytestRun) -> str:
     """How a run of pytest went, in one sentence."""
     if run.timed_out:
         return f"It was killed at its time-out after {run.seconds:.1f} s, which proves nothing."
+    if run.halted_by is not None:
+        return f"It was ended with {run.halted_by}, which passed before and failed."
     if not run.ended:
         return f"It ended (exit code {run.exit_code}) before its session did, which proves nothing."
     counts = Counter(outcome.value for _, outcome in run.outcomes)
