@@ -17,6 +17,7 @@ from selfdebug.stages.propose import LocatedSite
 from selfdebug.trace import mapping as record
 
 _MAX_CALLERS = 2
+_MAX_CAUSES = 2
 _MAX_HANDLERS = 3
 
 
@@ -107,7 +108,20 @@ def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiag
         return NotDiagnosed(location.reason)
     callers = _callers(bench, frames[1:], location)
     handlers = _handlers(bench, frames[1:], leaf.exception)
-    return (LocatedSite(Site.CRASH, location, source), *callers, *handlers)
+    causes = _causes(bench, leaf) if location.kind is FaultKind.DELIBERATE_RAISE else ()
+    return (LocatedSite(Site.CRASH, location, source), *causes, *callers, *handlers)
+
+
+def _causes(bench: Bench, failure: Failure) -> Iterator[LocatedSite]:
+    """Where the exceptions were raised that the last one was made of: behind a `raise` they are the real crash."""
+    for cause in failure.causes[:_MAX_CAUSES]:
+        frame = cause.deepest_source
+        source = bench.source(frame.file or "") if frame is not None else ""
+        if frame is None or isinstance(source, str):
+            continue
+        found = locate(frame, cause.exception, source)
+        if not isinstance(found, Unlocated) and found.receivers:
+            yield LocatedSite(Site.CRASH, found, source)
 
 
 def _frame_of(failure: Failure, location: FaultLocation) -> Frame | None:
