@@ -234,13 +234,37 @@ class TracedFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the project by its file, its name, and the first line of its code, decorators included."""
+
+    file: str
+    name: str
+    line: int
+
+
+class Pass(StrEnum):
+    """What a traced run looks at: everything, or in the first of two passes only which functions return None."""
+
+    EVERYTHING = "everything"
+    RETURNS = "returns"
+
+
+Tracing = Pass | frozenset[Function]
+"""What a traced run looks at: all of a pass, or (in the second of two) these functions only."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """What the project's code did up to a failure of `node_id`. `gap` says why it could not be traced, if so."""
+    """What the project's code did up to a failure of `node_id`. `gap` says why it could not be traced, if so.
+
+    Of a narrow trace, only the functions of the second pass are there.
+    """
 
     node_id: str | None
     frames: tuple[TracedFrame, ...]
     gap: str = ""
     is_cut: bool = False
+    is_narrow: bool = False
 
 
 class Tier(StrEnum):
@@ -294,6 +318,7 @@ class PytestRun:
     running: str | None = None
     traces: tuple[Trace, ...] = ()
     halted_by: str | None = None
+    returned_none: tuple[Function, ...] = ()
     durations: tuple[tuple[str, float], ...] = ()
     calls: Calls | None = None
     tier: Tier = Tier.FRESH

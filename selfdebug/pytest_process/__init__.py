@@ -10,10 +10,11 @@ import os
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from selfdebug.errors import PytestRunError
-from selfdebug.model import Calls, PytestRun
+from selfdebug.model import Calls, PytestRun, Tracing
 from selfdebug.pytest_process.child import Ended, run_child
 from selfdebug.pytest_process.command import Request, launch
 from selfdebug.pytest_process.forkserver import ForkServer
@@ -51,7 +52,7 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     run_id: str = "pytest",
     progress: Callable[[int, int], None] | None = None,
     env: Mapping[str, str] | None = None,
-    trace: bool = False,
+    trace: Tracing | None = None,
     calls: bool = False,
     passing: Sequence[str] = (),
 ) -> PytestRun:
@@ -60,7 +61,8 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
     which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
     number of tests done and the number collected. `env` is the environment to start from, this process's by default.
-    With `trace`, the project's own code is traced, and the run has a trace of what led to each failure. With `calls`,
+    With `trace`, the project's own code is traced, and the run has a trace of what led to each failure: all of it, only
+    of some functions, or (of the first of two passes) which functions returned None. With `calls`,
     it tells which functions of the project each test ran. The first test of `passing` that fails ends the session.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
@@ -112,7 +114,8 @@ def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, 
         output=ended.output,
         is_output_cut=ended.is_output_cut,
         running=found.running,
-        traces=tuple(found.traces),
+        traces=tuple(replace(trace, is_narrow=isinstance(request.trace, frozenset)) for trace in found.traces),
+        returned_none=tuple(sorted(found.returned_none, key=lambda each: (each.file, each.line))),
         halted_by=found.halted_by,
         durations=tuple(found.durations.items()),
         calls=_calls(found) if request.calls else None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfdebug.errors import UsageError
+from selfdebug.model import Pass, Tracing
 from selfdebug.pytest_process.bytecode import share_bytecode
 from selfdebug.pytest_process.child import Launch
 from selfdebug.pytest_process.interpreter import Interpreter
@@ -36,7 +37,7 @@ class Request:
     sources: Mapping[str, bytes]
     record_probes: bool
     env: Mapping[str, str]
-    trace: bool = False
+    trace: Tracing | None = None
     calls: bool = False
     passing: tuple[str, ...] = ()
 
@@ -110,8 +111,18 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         env["SELFDEBUG_PASSING"] = str(passing)
     if request.calls:
         env["SELFDEBUG_CALLS"] = "1"
-    if request.trace:
-        env["SELFDEBUG_TRACE"] = "1"
+    if request.trace is not None:
+        env["SELFDEBUG_TRACE"] = _plan(request.trace, request.root, scratch)
         for name in _STARTS_COVERAGE:  # it would hold the one trace function that there is before Python 3.12
             env.pop(name, None)
     return env
+
+
+def _plan(trace: Tracing, root: Path, scratch: Scratch) -> str:
+    """What the plugin is told to look at: the name of a pass, or a file of functions."""
+    if isinstance(trace, Pass):
+        return trace.value
+    file = scratch.folder / "functions.json"
+    functions = [(str(root / each.file), each.name, each.line) for each in trace]
+    file.write_text(json.dumps(functions), encoding="utf-8")
+    return str(file)

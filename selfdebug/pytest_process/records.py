@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from codemods.selfdebug.spans import Span, code_point_column
-from selfdebug.model import ExceptionRecord, Failure, Frame, Outcome, ProbeCatch, ProbeHit, Trace, Value, When
+from selfdebug.model import ExceptionRecord, Failure, Frame, Function, Outcome, ProbeCatch, ProbeHit, Trace, Value, When
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.traces import TraceReader
 
@@ -38,6 +38,7 @@ class Recorded:
     served: set[str] = field(default_factory=set)
     loaded_before: set[str] = field(default_factory=set)
     traces: list[Trace] = field(default_factory=list)
+    returned_none: set[Function] = field(default_factory=set)
     halted_by: str | None = None
     durations: dict[str, float] = field(default_factory=dict)
     calls: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
@@ -192,6 +193,12 @@ class _Reader:
 
     def _take_halted(self, line: dict[str, Any]) -> None:
         self._found.halted_by = self._node(line["node"])
+
+    def _take_returned_none(self, line: dict[str, Any]) -> None:
+        for path, name, first_line in line["functions"]:
+            file = self._project.file(str(path))
+            if file is not None:
+                self._found.returned_none.add(Function(file, str(name), int(first_line)))
 
     def _take_served(self, line: dict[str, Any]) -> None:
         file = self._project.file(str(line["path"]))

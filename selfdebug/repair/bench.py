@@ -17,7 +17,7 @@ from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
-from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun, Tier
+from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun, Tier, Tracing
 from selfdebug.paths import is_test_file
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.choice import Chooser
@@ -74,7 +74,7 @@ class Bench:
         node_ids: Sequence[str] = (),
         sources: Mapping[str, bytes] | None = None,
         record_probes: bool = False,
-        trace: bool = False,
+        trace: Tracing | None = None,
     ) -> PytestRun:
         """Run the tests as the files stand now, with `sources` served from memory instead of the files of that name."""
         return self._run(tuple(node_ids), sources or {}, record_probes=record_probes, trace=trace)

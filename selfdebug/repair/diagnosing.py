@@ -55,7 +55,7 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
         return Case(group, places, diagnose(failure, location, (), (), ()))
     bench.prepare_screening(group[:MAX_SCREENED], node_ids(group))
     with bench.step("probe", f"probing {location.file}:{location.line}") as step:
-        traced = traced_run(bench, failure.node_id)  # while the process starts that looks with probes
+        traced = traced_run(bench, failure)  # while the process starts that looks with probes
         seen = _observed(bench, group, places)
         record.observed(step, seen.observations, seen.caught, seen.refused)
     bench.warnings.extend(seen.refused)
@@ -81,7 +81,7 @@ def _of_a_test(bench: Bench, group: Group) -> Case | None:
     location = locate(frame, failure.crash.exception, source)
     if isinstance(location, Unlocated):
         return None
-    chain = traced_origin(bench, location, failure.node_id, traced_run(bench, failure.node_id))
+    chain = traced_origin(bench, location, failure.node_id, traced_run(bench, failure))
     if all(is_test_file(link.file) for link in chain):
         return None
     with bench.step("diagnose", "putting the evidence together") as step:

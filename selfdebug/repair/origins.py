@@ -6,26 +6,38 @@ It is evidence beside the repair: whatever goes wrong here is told as a sentence
 from __future__ import annotations
 
 from selfdebug.errors import SelfdebugError
-from selfdebug.model import FaultLocation, Link, PytestRun
+from selfdebug.model import Failure, FaultLocation, Link, Pass, PytestRun
 from selfdebug.repair.bench import Bench
-from selfdebug.stages.origin import origin
+from selfdebug.stages.origin import origin, suspects
 from selfdebug.trace import mapping as record
 
 MAX_SECONDS = 120.0
 """A test that took longer is not run once more under a trace."""
 
+SLOW = 2.0
+"""A test that took longer is traced in two passes, where that can be done: returns first, then lines of suspects."""
 
-def traced_run(bench: Bench, node_id: str | None) -> PytestRun | str:
+
+def traced_run(bench: Bench, failure: Failure) -> PytestRun | str:
     """The failing test once more, traced; or why there is no such run."""
+    node_id = failure.node_id
     if node_id is None:
         return "no test can be run for it"
     seconds = bench.reach.durations.get(node_id, 0.0)
     if seconds > MAX_SECONDS:
         return f"the test took {seconds:.0f} s"
     try:
-        return bench.run((node_id,), trace=True)
+        if seconds > SLOW and bench.sees_calls_cheaply:
+            return _in_two_passes(bench, failure, node_id)
+        return bench.run((node_id,), trace=Pass.EVERYTHING)
     except SelfdebugError as error:
         return str(error).rstrip(".")
+
+
+def _in_two_passes(bench: Bench, failure: Failure, node_id: str) -> PytestRun:
+    """See which functions return None, then look at the lines of those that can have to do with the failure."""
+    first = bench.run((node_id,), trace=Pass.RETURNS)
+    return bench.run((node_id,), trace=suspects(failure, first.returned_none, bench.source))
 
 
 def traced_origin(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
-from selfdebug.model import Failure, OriginChain, PytestRun, Trace
+from selfdebug.model import Failure, OriginChain, Pass, PytestRun, Trace
 from selfdebug.repair import open_bench
 from selfdebug.repair.bench import Bench, Events
 from selfdebug.repair.ingest import Ended, ingest
@@ -49,7 +49,7 @@ def why(settings: Settings, log: bytes | None, question: Question, events: Event
         failures = {failure.node_id: failure for failure in reversed(found.failures) if failure.node_id is not None}
         asked = list(reversed(failures.values()))
         with bench.step("origin", "tracing the failing tests"):
-            run = bench.run(tuple(failure.node_id or "" for failure in asked[:MAX_TRACED]), trace=True)
+            run = bench.run(tuple(failure.node_id or "" for failure in asked[:MAX_TRACED]), trace=Pass.EVERYTHING)
         chains = tuple(_chains(bench, asked[:MAX_TRACED], run, question))
         if len(asked) > MAX_TRACED and question.file is None:
             bench.warnings.append(f"Only the first {MAX_TRACED} of {len(asked)} failing tests were traced.")

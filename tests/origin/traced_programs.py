@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from codemods.selfdebug.source import Source
-from selfdebug.model import Link, PytestRun
+from selfdebug.model import Link, Pass, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.stages.locate import Unlocated, locate
 from selfdebug.stages.origin import chain_of_fault
@@ -55,9 +55,14 @@ def follow(root: Path, app: str, test: str = TEST, **others: str) -> Sequence[Li
 
 
 def traced(root: Path) -> PytestRun:
-    """Run the tests of a folder under a trace, with another interpreter where the environment names one."""
+    """Run the tests of a folder under a trace."""
+    return run_pytest(interpreter(), root, trace=Pass.EVERYTHING)
+
+
+def interpreter() -> Interpreter:
+    """The interpreter that runs the programs: this one, unless the environment names another."""
     python = os.environ.get("SELFDEBUG_TRACED_PYTHON")
-    return run_pytest(Interpreter.find(Path(python) if python else None), root, trace=True)
+    return Interpreter.find(Path(python) if python else None)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from codemods.selfdebug.source import Source
 from selfdebug.model import FaultLocation, Link, PytestRun
 from selfdebug.stages.origin.start import chain_at, chain_of_fault
+from selfdebug.stages.origin.suspects import suspects
 
-__all__ = ["Runner", "Sources", "chain_at", "chain_of_fault", "origin"]
+__all__ = ["Runner", "Sources", "chain_at", "chain_of_fault", "origin", "suspects"]
 
 Runner = Callable[[], PytestRun]
 """Runs the failing test with tracing."""

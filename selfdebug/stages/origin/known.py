@@ -191,5 +191,5 @@ def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
     )
     what = evidence.with_path("", quest.path)
     gave = f"gave an object whose {what} was {quest.text}" if what else f"gave {quest.text}"
-    sentence = f"{text}() {gave}; its code is outside the project" + (f" ({given})." if given else ".")
+    sentence = f"{text}() {gave}; its code is {evidence.outside}" + (f" ({given})." if given else ".")
     return evidence.end(quest, "outside", sentence, observed=not quest.path)

@@ -96,7 +96,8 @@ def _without_call(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, 
     for clause in evidence.history.clauses(spot):
         values = values or deciding_values(evidence, ast.Tuple([n for n in ast.iter_child_nodes(clause)
                                            if isinstance(n, ast.expr)], ast.Load()), spot)  # fmt: skip
-    why = f"{frame.function} was called by code outside the project from {spot.frame.file}:{spot.step.line}"
+    caller = f"code {evidence.outside}"
+    why = f"{frame.function} was called by {caller} from {spot.frame.file}:{spot.step.line}"
     return evidence.unknown(quest, f"{why} ({values})" if values else why)
 
 

@@ -35,7 +35,7 @@ def follow_parameter(evidence: Evidence, quest: Quest, scope: ast.AST, name: str
         sentence = f"{quest.spot.frame.function}() was called without {name}; its default is {program.text(default)}."
         own = Spot(quest.spot.frame, 0)
         return Found((evidence.link(quest, "default", sentence, spot=own, node=default),))
-    return evidence.unknown(quest, f"{quest.spot.frame.function} was called by code outside the project")
+    return evidence.unknown(quest, f"{quest.spot.frame.function} was called by code {evidence.outside}")
 
 
 def _decorators(program: Program, scope: ast.AST) -> Iterator[ast.expr]:

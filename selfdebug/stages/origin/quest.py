@@ -97,6 +97,11 @@ class Evidence:
 
     history: History
 
+    @property
+    def outside(self) -> str:
+        """Where code is that the trace does not show."""
+        return "outside the project, or was not looked at" if self.history.trace.is_narrow else "outside the project"
+
     def program(self, spot: Spot) -> Program:
         """The program of a spot (one that was found through it)."""
         program = self.history.program(spot.frame)

@@ -10,7 +10,7 @@ SELFDEBUG_SOURCES  a JSON file that maps paths of source files to files whose by
 SELFDEBUG_PROBES   any text: provide the recorder functions that probes call
 SELFDEBUG_WARM     the descriptor of a socket: collect once, then run the tests for each job that comes there
 SELFDEBUG_PRELOADED  the same, but stop before the project's own code and run all of it for each job
-SELFDEBUG_TRACE    any text: trace the project's own code up to the first failure
+SELFDEBUG_TRACE    trace the project's own code up to failures: `returns`, a file of functions, or any other text
 SELFDEBUG_CALLS    any text: tell which functions of the project each test runs
 SELFDEBUG_PASSING  a JSON file with the tests that passed before: end with the first of them that fails
 """
@@ -70,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if os.environ.get(TRACE):
         from .tracing import Tracer
 
-        tracer = Tracer(journal, os.environ.get(ROOT, os.getcwd()))
+        tracer = Tracer(journal, os.environ.get(ROOT, os.getcwd()), os.environ[TRACE])
         pluginmanager.register(tracer, "selfdebug-tracer")
         tracer.start()
     if os.environ.get(CALLS):

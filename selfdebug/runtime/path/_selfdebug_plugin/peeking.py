@@ -143,11 +143,9 @@ def outline(value: Any, name: str = "", depth: int = 0) -> str:
         return _of_text(value) if kind is not int else repr(value) if value.bit_length() < 128 else "<int>"
     if kind in _BRACKETS:
         return _of_dict(value, depth) if kind is dict else _of_items(value, kind, depth)
-    if kind is type:
-        return "<" + class_name(value) + ">"
     if kind is types.ModuleType:
-        return "<module " + str.__str__(_named(value)) + ">"
-    return "<" + class_name(kind) + ">"
+        return "<module " + _named(value) + ">"
+    return "<" + class_name(value if kind is type else kind) + ">"
 
 
 def _named(module: types.ModuleType) -> str:

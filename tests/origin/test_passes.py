@@ -1,0 +1,173 @@
+"""The two passes of a traced run, and its manners towards coverage and debuggers in the same process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from traced_programs import chains, interpreter, short, source, traced, write
+
+from selfdebug.model import Function, Pass
+from selfdebug.pytest_process import run_pytest
+from selfdebug.stages.origin import suspects
+
+APP = """
+import functools
+
+class Register:
+    def __init__(self):
+        self.rows = {}
+        self.owner = None
+
+    def find(self, key):
+        for number in range(1000):
+            step(number)
+        return self.rows.get(key)
+
+def step(number):
+    return number + 1
+
+def nothing():
+    pass
+
+@functools.lru_cache
+def name_of(key):
+    nothing()
+    return REGISTER.find(key)
+
+REGISTER = Register()
+
+def main():
+    found = name_of("x")
+    return found.upper()
+"""
+TEST = """
+import app
+
+def test_it():
+    app.main()
+"""
+HAS_PASSES = pytest.mark.skipif(interpreter().version < "3.12", reason="sys.monitoring is there from Python 3.12 on")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project."""
+    folder = tmp_path_factory.mktemp("project")
+    write(folder, "app.py", APP)
+    write(folder, "test_app.py", TEST)
+    return folder
+
+
+@HAS_PASSES
+def test_the_first_pass_says_which_functions_returned_none(root: Path) -> None:
+    run = run_pytest(interpreter(), root, trace=Pass.RETURNS)
+    names = {each.name for each in run.returned_none if each.file == "app.py"}
+    assert names == {"__init__", "find", "nothing", "name_of", "<module>", "Register"}
+    assert run.traces == ()
+    assert run.failed == ("test_app.py::test_it",)
+
+
+def test_suspects_are_what_can_have_to_do_with_the_failure(root: Path) -> None:
+    (failure,) = traced(root).failures
+    returned = [Function("app.py", name, line) for name, line in (("find", 8), ("nothing", 16), ("name_of", 19))]
+    found = suspects(failure, returned, lambda file: source(root, file))
+    names = {each.name for each in found}
+    assert {"main", "name_of", "find"} <= names
+    assert "step" not in names
+
+
+def test_the_second_pass_looks_at_the_suspects_only(root: Path) -> None:
+    (failure,) = traced(root).failures
+    returned = [Function("app.py", name, line) for name, line in (("find", 8), ("name_of", 19))]
+    run = run_pytest(interpreter(), root, trace=suspects(failure, returned, lambda file: source(root, file)))
+    trace = run.trace_of("test_app.py::test_it")
+    assert trace is not None
+    assert trace.is_narrow
+    assert "step" not in {frame.function for frame in trace.frames}
+    (links,) = chains(root, run).values()
+    assert short(links) == ["app:27 assignment", "app:22 return", "app:11 return", "app:11 missing-key"]
+
+
+@pytest.mark.parametrize("plan", [Pass.EVERYTHING, Pass.RETURNS])
+def test_the_ids_of_other_tools_are_left_alone(tmp_path: Path, plan: Pass) -> None:
+    write(
+        tmp_path,
+        "test_app.py",
+        """
+        import sys
+
+        SEEN = []
+
+        def test_it():
+            if hasattr(sys, "monitoring"):
+                mine = [number for number in range(6) if sys.monitoring.get_tool(number) == "mine"]
+                assert mine == [1, 2, 3], mine
+                sys.monitoring.set_events(3, 0)
+            assert None
+        """,
+    )
+    write(
+        tmp_path,
+        "early.py",
+        """
+        import sys
+
+        if hasattr(sys, "monitoring"):
+            for number in (1, 2, 3):
+                sys.monitoring.use_tool_id(number, "mine")
+                sys.monitoring.register_callback(number, sys.monitoring.events.LINE, lambda code, line: None)
+            sys.monitoring.set_events(3, sys.monitoring.events.LINE)
+        """,
+    )
+    run = run_pytest(interpreter(), tmp_path, trace=plan, pytest_args=("-p", "early"))
+    assert run.failed == ("test_app.py::test_it",)
+    (failure,) = run.failures
+    assert "mine" not in failure.exception.message
+    assert failure.exception.message.startswith("assert None")
+
+
+def test_coverage_in_the_same_process_does_not_keep_the_trace_from_the_chain(tmp_path: Path) -> None:
+    write(tmp_path, "app.py", "def main():\n    name = {}.get('name')\n    return name.upper()\n")
+    write(tmp_path, "test_app.py", TEST)
+    write(tmp_path, "pytest.ini", "[pytest]\naddopts = --cov=app --cov-report=\n")
+    run = run_pytest(interpreter(), tmp_path, trace=Pass.EVERYTHING)
+    (links,) = chains(tmp_path, run).values()
+    assert short(links) == ["app:2 assignment", "app:2 missing-key"]
+    assert not (tmp_path / ".coverage").exists()
+
+
+def test_a_debugger_that_a_test_sets_stays_set(tmp_path: Path) -> None:
+    write(tmp_path, "app.py", "def main():\n    name = {}.get('name')\n    return name.upper()\n")
+    write(
+        tmp_path,
+        "test_app.py",
+        """
+        import bdb, sys
+        import app
+
+        class Debugger(bdb.Bdb):
+            def user_line(self, frame):
+                self.set_continue()
+
+        def test_debugged():
+            debugger = Debugger()
+            debugger.reset()
+            sys.settrace(debugger.trace_dispatch)
+            try:
+                assert 1 + 1 == 2
+                assert sys.gettrace() == debugger.trace_dispatch
+            finally:
+                sys.settrace(None)
+
+        def test_it():
+            app.main()
+        """,
+    )
+    run = run_pytest(interpreter(), tmp_path, trace=Pass.EVERYTHING)
+    assert "test_app.py::test_debugged" in run.passed
+    trace = run.trace_of("test_app.py::test_it")
+    assert trace is not None
+    if run.python >= "3.12":
+        (links,) = chains(tmp_path, run).values()
+        assert short(links) == ["app:2 assignment", "app:2 missing-key"]
