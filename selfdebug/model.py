@@ -310,6 +310,7 @@ class PytestRun:
     served: tuple[str, ...] = ()
     ended: bool = False
     timed_out: bool = False
+    out_of_memory: bool = False
     collected: int = 0
     python: str = ""
     pytest: str = ""

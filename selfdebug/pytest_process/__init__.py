@@ -19,15 +19,17 @@ from selfdebug.pytest_process.child import Ended, run_child
 from selfdebug.pytest_process.command import Request, launch
 from selfdebug.pytest_process.forkserver import ForkServer
 from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.orphans import adopting
 from selfdebug.pytest_process.preloaded import PreloadedServer
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import Recorded, read_records
 from selfdebug.pytest_process.scratch import Scratch, scratch_folder
 from selfdebug.pytest_process.warm import WarmServer
 
-__all__ = ["ForkServer", "Interpreter", "PreloadedServer", "PytestStartError", "WarmServer", "run_pytest"]
+__all__ = ["ForkServer", "Interpreter", "PreloadedServer", "PytestStartError", "WarmServer", "adopting", "run_pytest"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LAST_WORDS = 4_000
 _BAR = re.compile(r"^[=_\-\s]*$|^=+ .* =+$")
 _TELLING = re.compile(r"^E  +\S|\berror\b|^\S*(?:Error|Exception|Interrupt)\b", re.IGNORECASE)
 
@@ -108,6 +110,7 @@ def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, 
         served=tuple(sorted(found.served - found.loaded_before)),
         ended=found.is_ended and not ended.timed_out,
         timed_out=ended.timed_out,
+        out_of_memory=request.interpreter.memory is not None and _ran_out_of_memory(ended, found),
         collected=found.collected,
         python=found.python,
         pytest=found.pytest,
@@ -124,6 +127,12 @@ def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, 
 
 def _calls(found: Recorded) -> Calls:
     return Calls({function: tuple(nodes) for function, nodes in found.calls.items()}, found.calls_gap)
+
+
+def _ran_out_of_memory(ended: Ended, found: Recorded) -> bool:
+    """Whether a run with a limit has met it: Python says so in a test, or as the last thing before its end."""
+    is_told = any(failure.crash.exception.type == "MemoryError" for failure in found.failures)
+    return is_told or (not found.is_ended and "MemoryError" in ended.output[-_LAST_WORDS:])
 
 
 def _ticker(scratch: Scratch, progress: Callable[[int, int], None]) -> Callable[[], None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfdebug.errors import EnvironmentUnusableError
+from selfdebug.pytest_process import orphans
 from selfdebug.pytest_process.descendants import end_all
 
 _CHUNK = 65_536
@@ -26,12 +28,16 @@ _GRACE_AT_EXIT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A program to be started; `marker` stands in a variable of `env` and identifies what the program starts."""
+    """A program to be started; `marker` stands in a variable of `env` and identifies what the program starts.
+
+    `memory` is the number of bytes of data that it, and each process that it starts, may have.
+    """
 
     command: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str]
     marker: str
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +88,21 @@ def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = 
     """
     started = time.monotonic()
     try:
-        child = subprocess.Popen(
-            list(launch.command),
-            cwd=launch.cwd,
-            env=dict(launch.env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,
+        child = orphans.start(
+            lambda: subprocess.Popen(
+                list(launch.command),
+                cwd=launch.cwd,
+                env=dict(launch.env),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+            )
         )
     except OSError as error:
         raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {error.strerror or error}") from error
+    _limit(child.pid, launch.memory)
     output = BoundedOutput()
     stream = _Stream(child, output)
     timed_out = True  # so that an interruption asks the tests to end, and waits for them, as a time-out does
@@ -104,6 +113,7 @@ def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = 
         stream.drain()
         with suppress(subprocess.TimeoutExpired):
             child.wait(_GRACE_AT_TIMEOUT)
+        orphans.finish(child.pid)
         stream.close()
     exit_code = child.returncode if child.returncode is not None else -9
     return Ended(exit_code, time.monotonic() - started, timed_out, output.text(), output.is_cut)
@@ -119,19 +129,23 @@ class Background:
         """Start it; `descriptors` keep their numbers there."""
         self._marker = launch.marker
         try:
-            self._child = subprocess.Popen(
-                list(launch.command),
-                cwd=launch.cwd,
-                env=dict(launch.env),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                pass_fds=descriptors,
+            self._child = orphans.start(
+                lambda: subprocess.Popen(
+                    list(launch.command),
+                    cwd=launch.cwd,
+                    env=dict(launch.env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    pass_fds=descriptors,
+                ),
+                is_server=True,
             )
         except OSError as error:
             reason = error.strerror or error
             raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {reason}") from error
+        _limit(self._child.pid, launch.memory)
 
     def wait(self, seconds: float) -> None:
         """Give it some time to end by itself."""
@@ -142,6 +156,17 @@ class Background:
         """End it with everything that it started."""
         end_all(self._child.pid, self._marker, _GRACE_AT_EXIT)
         self.wait(_GRACE_AT_TIMEOUT)
+        orphans.finish(self._child.pid)
+
+
+def _limit(pid: int, memory: int | None) -> None:
+    """Limit the data of a process from outside, so that nothing runs between a fork and its exec."""
+    if memory is None or sys.platform != "linux":
+        return
+    import resource
+
+    with suppress(ProcessLookupError):  # it has ended already
+        resource.prlimit(pid, resource.RLIMIT_DATA, (memory, memory))
 
 
 class _Stream:

@@ -49,7 +49,9 @@ def launch(request: Request, scratch: Scratch) -> Launch:
     logs, and what stands in a log must not become an option.
     """
     share_bytecode(scratch.bytecode, request.interpreter, request.root)
-    return Launch(_arguments(request, scratch), request.root, _environment(request, scratch), scratch.marker)
+    environment = _environment(request, scratch)
+    memory = request.interpreter.memory
+    return Launch(_arguments(request, scratch), request.root, environment, scratch.marker, memory)
 
 
 def _arguments(request: Request, scratch: Scratch) -> tuple[str, ...]:

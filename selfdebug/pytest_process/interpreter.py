@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from selfdebug.errors import EnvironmentUnusableError
@@ -50,12 +50,21 @@ print("{_MARK}" + json.dumps(found))
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python interpreter with a pytest that can be used; `libraries` are its folders of installed modules."""
+    """A Python interpreter with a pytest that can be used; `libraries` are its folders of installed modules.
+
+    `memory` is the number of bytes of data that each process of a test run may have, where the system keeps such
+    limits (Linux); None stands for as many as the system gives.
+    """
 
     path: Path
     version: str
     pytest_version: str
     libraries: tuple[Path, ...] = ()
+    memory: int | None = None
+
+    def limited(self, megabytes: int | None) -> Interpreter:
+        """The same interpreter, with a limit on the memory of each process of a test run, or without any."""
+        return replace(self, memory=None if megabytes is None else megabytes * 1_000_000)
 
     @classmethod
     def find(cls, python: Path | str | None = None, env: Mapping[str, str] | None = None) -> Interpreter:

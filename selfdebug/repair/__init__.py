@@ -13,7 +13,7 @@ from pathlib import Path
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import Attempt, Declined, ProbeReport, Repair
-from selfdebug.pytest_process import Interpreter
+from selfdebug.pytest_process import Interpreter, adopting
 from selfdebug.repair.attempt import attempt
 from selfdebug.repair.bench import Bench, Events
 from selfdebug.repair.candidates import untested
@@ -217,7 +217,7 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
     owner = owner_of(settings.session, os.environ)
     workspace = Workspace.open(settings.root, settings.backup_dir)
     interpreter = Interpreter.find(settings.python).limited(settings.memory_limit)
-    with _claimed(workspace, settings.dry_run, run_id) as state_dir:
+    with _claimed(workspace, settings.dry_run, run_id) as state_dir, adopting():
         recovery = workspace.recover()
         trace_settings = load_trace_settings(settings.root / "pyproject.toml")
         recorder = Recorder.open(

@@ -137,14 +137,24 @@ def _elsewhere(failures: tuple[Failure, ...], run: PytestRun | None = None) -> E
     )
 
 
-def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
-    bench.known.update(run.outcomes)
+def _of_cut_run(bench: Bench, run: PytestRun) -> Ended | None:
+    """What is said of a run that did not come to its end; None for one that did."""
     if run.timed_out:
         return Ended(
             ExitCode.STILL_FAILING,
             "timeout",
             FinalStatus.FAIL,
             f"The tests did not end within {bench.settings.timeout:g} s; raise --timeout or name tests with --module.",
+            run.failures,
+            run,
+        )
+    if run.out_of_memory:
+        return Ended(
+            ExitCode.STILL_FAILING,
+            "out-of-memory",
+            FinalStatus.FAIL,
+            f"The tests need more than the {bench.settings.memory_limit} MB that memory-limit allows each process; "
+            "raise it, or name tests with --module.",
             run.failures,
             run,
         )
@@ -158,6 +168,14 @@ def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
             run.failures,
             run,
         )
+    return None
+
+
+def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
+    bench.known.update(run.outcomes)
+    cut = _of_cut_run(bench, run)
+    if cut is not None:
+        return cut
     if run.failures:
         if any(failure.deepest for failure in run.failures):
             return Ingested(run.failures, run)

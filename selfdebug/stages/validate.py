@@ -31,10 +31,9 @@ def regressions(before: Mapping[str, Outcome], after: PytestRun, targets: Sequen
 def _verdict(
     patch: Patch, targets: Sequence[Failure], run: PytestRun, tier: Tier
 ) -> tuple[Verdict, str, Failure | None]:
-    if run.timed_out:
-        return Verdict.BROKEN, f"the tests did not end within the time limit ({run.seconds:.0f} s)", None
-    if not run.ended:
-        return Verdict.BROKEN, "pytest did not reach the end of its session", None
+    cut = _why_cut(run)
+    if cut is not None:
+        return Verdict.BROKEN, cut, None
     if tier is not Tier.IN_PLACE and patch.file not in run.served:
         return Verdict.INCONCLUSIVE, f"the tests did not import {patch.file} from memory", None
     failing = [failure for failure in run.failures if any(_is_about(failure, target) for target in targets)]
@@ -45,6 +44,15 @@ def _verdict(
         return Verdict.BROKEN, "a failing test was skipped or not collected with the patch", None
     new = failing[0]
     return Verdict.INEFFECTIVE, _still(targets, new), new
+
+
+def _why_cut(run: PytestRun) -> str | None:
+    """Why a run proves nothing; None for one that does."""
+    if run.timed_out:
+        return f"the tests did not end within the time limit ({run.seconds:.0f} s)"
+    if run.out_of_memory:
+        return "the tests need more memory than they are allowed to have (memory-limit)"
+    return None if run.ended else "pytest did not reach the end of its session"
 
 
 def _is_about(failure: Failure, target: Failure) -> bool:
