@@ -79,7 +79,8 @@ def prune(root: Path | None, days: int | None) -> int:
     with store:
         count = retention.prune(store, settings, days)
         left = len(store.runs())
-    output.write(f"Deleted the traces of {count} runs; {left} are left.\n")
+    what = "the trace of 1 run" if count == 1 else f"the traces of {count} runs"
+    output.write(f"Deleted {what}; {left} {'is' if left == 1 else 'are'} left.\n")
     return 0
 
 

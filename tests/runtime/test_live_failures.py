@@ -355,3 +355,15 @@ def test_the_leaves_of_groups_are_told_with_their_frames(groups: PytestRun) -> N
     assert all(leaf.deepest is not None and leaf.deepest.function == "leaf" for leaf in failure.group)
     for of_tasks in groups.failures[1:]:
         assert [leaf.deepest.function for leaf in of_tasks.group if leaf.deepest] == ["leaf"]
+
+
+@pytest.mark.parametrize("options", [(), ("--doctest-continue-on-failure",)])
+def test_what_the_example_of_a_doctest_raised_is_the_failure(
+    interpreter: Interpreter, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    source = 'def first(items):\n    """\n    >>> first(None)\n    >>> first(())\n    """\n    return items[0]\n'
+    root = write_files(tmp_path, {"names.py": source})
+    (told,) = run_pytest(interpreter, root, pytest_args=("--doctest-modules", *options)).failures
+    assert (told.node_id, told.exception.type) == ("names.py::names.first", "TypeError")
+    assert told.deepest is not None
+    assert (told.deepest.file, told.deepest.line, told.deepest.function) == ("names.py", 6, "first")

@@ -228,12 +228,22 @@ class Reporter:
 
 
 def _inner(exception: BaseException | None) -> BaseException | None:
-    """The project's own exception inside pytest's wrapping of import errors."""
-    while exception is not None and type(exception).__name__ in ("CollectError", "ConftestImportFailure"):
-        if exception.__cause__ is None:
-            break
-        exception = exception.__cause__
+    """The project's own exception inside what pytest and doctest wrap it in."""
+    inner = exception
+    while inner is not None:
+        exception, inner = inner, _wrapped(inner)
     return exception
+
+
+def _wrapped(exception: BaseException) -> BaseException | None:
+    kind = type(exception).__name__
+    if kind in ("CollectError", "ConftestImportFailure"):
+        return exception.__cause__
+    if kind == "MultipleDoctestFailures":  # with --doctest-continue-on-failure: the first of them
+        return next(iter(getattr(exception, "failures", ())), None)
+    if kind == "UnexpectedException":  # an example of a doctest raised
+        return getattr(exception, "exc_info", (None, None))[1]
+    return None
 
 
 def _forget_settings() -> None:
