@@ -335,7 +335,11 @@ class _Parameters:
         yield from (replace(default, cost=default.cost + _OTHER_FORM) for default in early)
 
     def _results(self) -> Iterator[Default]:
-        return evident_results(self._function, self._site.source.tree) if self._function is not None else iter(())
+        return (
+            evident_results(self._function, self._site.source.tree, self._site.location.line)
+            if self._function is not None
+            else iter(())
+        )
 
     def _passed(self) -> Iterator[Default]:
         """What is given to the call whose result the statement gives back: it may do as the result."""
