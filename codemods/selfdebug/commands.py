@@ -9,17 +9,23 @@ from __future__ import annotations
 import argparse
 import os
 from abc import abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 
 import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
-from codemods.selfdebug.base import DefaultUse, Family, Guard, Parameters, RefusedError, TargetNotFoundError
+from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.failed_places import FailedPlace, NoFailureError, last_recorded, names_file, read_log
 from codemods.selfdebug.receivers import target_at
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.standalone import add_probe, remove_probes
+from codemods.selfdebug.static.guarding import all_guarded
+from codemods.selfdebug.static.optional_functions import optional_functions
+from codemods.selfdebug.static.optional_values import Names
+from codemods.selfdebug.static.unguarded import Unguarded, unguarded
+from codemods.selfdebug.unguided import first_fitting
 
 # The formatter that libcst runs over a whole changed file (`black -` by default) has to change nothing.
 _UNCHANGED = (
@@ -137,8 +143,10 @@ class NullGuard(_PlacedCommand):
         column: int | None = None,
         guard: str | None = None,
         default: str | None = None,
+        static: bool = False,
     ) -> None:
         super().__init__(context, line=line, failure=failure)
+        self.static = static
         self.receiver = receiver
         self.column = column
         self.guard = guard
@@ -159,9 +167,16 @@ class NullGuard(_PlacedCommand):
             "--guard", metavar="ID", choices=sorted(guards()), help=f"One of {', '.join(sorted(guards()))}."
         )
         arg_parser.add_argument("--default", metavar="EXPR", help="The value to use instead, as Python source.")
+        arg_parser.add_argument(
+            "--static",
+            action="store_true",
+            help="Guard every use of a value that may be None by what the file itself says, before it fails.",
+        )
 
     def rewritten(self, source: bytes) -> bytes:
         """The file with a guard at each of its places. Raises RefusedError with the reason of every guard."""
+        if self.static:
+            return all_guarded(source, _unguarded_in)
         for place in self.places():
             meant = FailedPlace(
                 place.file,
@@ -177,26 +192,12 @@ class NullGuard(_PlacedCommand):
     def _guarded(self, source: bytes, place: FailedPlace) -> bytes:
         parsed = Source.parse(source)
         target = target_at(parsed, place)
-        reasons: list[str] = []
-        for guard in self._candidates():
-            try:
-                return parsed.apply(target, guard, Parameters(default=self.default)).apply_to(source)
-            except RefusedError as error:
-                reasons.append(f"{guard.id}: {error}")
-        raise RefusedError("; ".join(reasons))
-
-    def _candidates(self) -> list[Guard]:
-        if self.guard is not None:
-            return [guards()[self.guard]]
-        fitting = [
-            guard for guard in guards().values() if self.default is None or guard.default_use is not DefaultUse.NONE
-        ]
-        return sorted(fitting, key=default_rank)
+        _, edit = first_fitting(parsed, target, self.guard, self.default)
+        return edit.apply_to(source)
 
 
-def default_rank(guard: Guard) -> tuple[int, bool, str]:
-    """The order in which guards are tried where nothing was observed: by family, the one named like it first."""
-    return list(Family).index(guard.family), not guard.id.startswith(guard.family.value), guard.id
+def _unguarded_in(source: Source) -> Iterator[Unguarded]:
+    return unguarded(source, Names.of(source.tree, optional_functions(source.tree)))
 
 
 class Probe(_PlacedCommand):

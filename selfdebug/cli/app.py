@@ -18,6 +18,7 @@ COMMANDS = {
     "probe": ("inspection", "probe", "Show the values in the failing statement."),
     "why": ("why", "why", "Show where a value of a failing test came from."),
     "diff": ("inspection", "diff", "Show the patch that run would make."),
+    "guard": ("guard", "guard", "Find values that may be None before they fail."),
     "explain": ("explain", "explain", "Tell why a run did what it did."),
     "report": ("report", "report", "Write a past run as a page for a browser."),
     "trace": ("trace", "trace", "Ask the trace of a run."),

@@ -132,7 +132,7 @@ def test_each_cause_is_a_job_and_the_patches_are_one(project: Path, temporary: P
     git(project, "apply", "-", stdin=diff)
     assert (project / "names.py").read_bytes() == patched
     again = batch("merge", str(report), "--apply", cwd=project)
-    assert b"names.py changed since the batch began, so nothing is applied" in again.stdout
+    assert b"names.py changed meanwhile, so nothing is written." in again.stdout
     assert (again.returncode, (project / "names.py").read_bytes()) == (1, patched)
 
 

@@ -10,9 +10,10 @@ import pytest
 from libcst.codemod import CodemodContext, SkipFile
 
 import codemods.selfdebug
-from codemods.selfdebug.commands import CONFIG, BytesCommand, RemoveProbes, default_rank
+from codemods.selfdebug.commands import CONFIG, BytesCommand, RemoveProbes
 from codemods.selfdebug.failed_places import RECORD
 from codemods.selfdebug.registry import guards
+from codemods.selfdebug.unguided import default_rank
 
 SOURCE = b"""\
 import  os                     # two blanks

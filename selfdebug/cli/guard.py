@@ -1,0 +1,122 @@
+"""`selfdebug guard`: unguarded uses of values that may be None, as diagnostics, a diff or patches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from selfdebug import config
+from selfdebug.cli import options, output
+from selfdebug.errors import InputError
+from selfdebug.reports import evidence
+from selfdebug.reports.documents import dumps
+from selfdebug.terminal import Paint, Tone, one_line
+
+if TYPE_CHECKING:
+    from selfdebug.static.records import Spot, Surveyed
+
+SCHEMA_VERSION = 1
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[PATHS]...")
+@click.option("--fix", is_flag=True, help="Write the guards; selfdebug rollback takes them back.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show the guards as a diff, and write nothing.")
+@click.option(
+    "--from",
+    "report",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Guard where a type checker says so: the output of mypy --output json or pyright --outputjson.",
+)
+@click.option("--include-tests", is_flag=True, help="Look at test files and conftest.py, too.")
+@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, metavar="N", help="Processes [all].")
+@options.root_option
+@options.json_option
+@options.color_option
+def guard(
+    paths: tuple[Path, ...],
+    fix: bool,
+    as_diff: bool,
+    report: Path | None,
+    include_tests: bool,
+    jobs: int,
+    root: Path | None,
+    as_json: bool,
+    color: str,
+) -> int:
+    """Find where a value that may be None is used unguarded, before it fails.
+
+    A value may be None by its annotation, its default, the returns of a function of the project, or because it comes
+    from re.match, os.environ.get, dict.get and the like. PATHS are files and folders of the project (default: all of
+    it). Ends with 1 where uses are left unguarded.
+    """
+    from selfdebug.static.checkers import read_complaints
+    from selfdebug.static.records import Surveyed, Unread
+    from selfdebug.static.survey import Order, chosen_files, survey
+
+    folder = config.project_root(root)
+    complaints = read_complaints(_read(report), folder) if report is not None else None
+    found = list(survey(Order(folder, chosen_files(folder, paths, include_tests), complaints), jobs))
+    looked_at = [each for each in found if isinstance(each, Surveyed)]
+    for unread in (each for each in found if isinstance(each, Unread)):
+        output.say(f"{unread.file} was not looked at: {unread.reason}.")
+    for each in looked_at:
+        if each.unplaced:
+            output.say(f"{each.file}: {each.unplaced} complaints name no single use that is left unguarded.")
+    changes = tuple((each.file, each.before, each.after) for each in looked_at if each.after != each.before)
+    run_id = _written(folder, changes) if fix and changes else None
+    if as_json:
+        output.write(dumps(_document(looked_at, changes, run_id)))
+    elif as_diff:
+        output.write(evidence.whole_diff(changes))
+    else:
+        output.write("".join(f"{line}\n" for line in _lines(looked_at, fix, output.paint(color))))
+    if run_id is not None:
+        output.say(f"Guarded {len(changes)} files. To undo: selfdebug rollback {run_id}")
+    spots = [spot for each in looked_at for spot in each.spots]
+    return 1 if any(not fix or spot.guard is None for spot in spots) else 0
+
+
+def _read(report: Path) -> bytes:
+    try:
+        return report.read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read {report}: {error.strerror or error}.") from error
+
+
+def _written(root: Path, changes: Sequence[tuple[str, bytes, bytes]]) -> str:
+    from selfdebug.workspace.together import write_together
+
+    return write_together(root, changes, "guard")
+
+
+def _lines(looked_at: Sequence[Surveyed], fix: bool, paint: Paint) -> Iterator[str]:
+    count = 0
+    for spot in (spot for each in looked_at for spot in each.spots):
+        count += 1
+        place = paint(f"{one_line(spot.file)}:{spot.line}:{spot.column + 1}", Tone.PLACE)
+        yield f"{place}: {one_line(spot.code)} may be None: {one_line(spot.reason)} {_answer(spot, fix, paint)}"
+    yield f"{count} unguarded uses in {len(looked_at)} files." if count else f"{len(looked_at)} files, nothing found."
+
+
+def _answer(spot: Spot, fix: bool, paint: Paint) -> str:
+    if spot.guard is None:
+        return paint("[no guard fits]", Tone.WARNING)
+    return paint(f"[{'guarded by' if fix else 'guard:'} {spot.guard}]", Tone.GOOD)
+
+
+def _document(
+    looked_at: Sequence[Surveyed], changes: Sequence[tuple[str, bytes, bytes]], run_id: str | None
+) -> dict[str, object]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": run_id,
+        "spots": [asdict(spot) for each in looked_at for spot in each.spots],
+        "diff": evidence.readable_diff(tuple(changes)),
+    }

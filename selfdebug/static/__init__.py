@@ -1,0 +1,1 @@
+"""Guards before anything has failed: the uses in a whole project that its source or a type checker tells of."""
