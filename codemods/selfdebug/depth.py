@@ -9,15 +9,22 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from collections import Counter
 from collections.abc import Container, Iterable
 
 from codemods.selfdebug.base import RefusedError
 
 MAX_DEPTH = 150
 _QUOTES = ('"', "'")
-_BETWEEN = frozenset({tokenize.NL, tokenize.COMMENT})
-_OPENING = frozenset(getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name))
-_CLOSING = frozenset(getattr(tokenize, name) for name in ("FSTRING_END", "TSTRING_END") if hasattr(tokenize, name))
+# From Python 3.12 on, an f-string is many tokens: what is between the first and the last of them is a level deeper.
+_LEVELS = {
+    getattr(tokenize, f"{kind}_{end}"): change
+    for kind in ("FSTRING", "TSTRING")
+    for end, change in (("START", 1), ("END", -1))
+    if hasattr(tokenize, f"{kind}_{end}")
+}
+_PIECES = frozenset({tokenize.STRING, *(kind for kind, change in _LEVELS.items() if change > 0)})
+_BETWEEN = frozenset({tokenize.NL, tokenize.COMMENT, *_LEVELS})
 
 
 def refuse_deep(nodes: Iterable[ast.AST], text: str, hidden: Container[int] = ()) -> None:
@@ -40,24 +47,21 @@ def _more_levels(node: ast.AST) -> int:
     """The levels that libcst makes of a node which is one level in the ast."""
     if isinstance(node, ast.BoolOp):
         return len(node.values) - 1
-    generators = getattr(node, "generators", ())
-    return len(generators)
+    return len(getattr(node, "generators", ()))
 
 
 def _longest_concatenation(text: str) -> int:
     """How many string literals stand side by side at most; more than any limit where that cannot be told."""
-    longest, runs = 0, [0]
+    longest = level = 0
+    runs: Counter[int] = Counter()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.STRING or token.type in _OPENING:
-                runs[-1] += 1
-                longest = max(longest, runs[-1])
-            if token.type in _OPENING:
-                runs.append(0)
-            elif token.type in _CLOSING:
-                runs.pop()
-            elif token.type != tokenize.STRING and token.type not in _BETWEEN:
-                runs[-1] = 0
+            if token.type in _PIECES:
+                runs[level] += 1
+                longest = max(longest, runs[level])
+            elif token.type not in _BETWEEN:
+                runs[level] = 0
+            level += _LEVELS.get(token.type, 0)
     except (tokenize.TokenError, SyntaxError, IndentationError):
         return MAX_DEPTH + 1
     return longest

@@ -82,7 +82,13 @@ def test_the_body_of_a_compound_statement_is_not_shown_to_a_probe() -> None:
     assert {entry.code for entry in probed.expressions} == {"x", "x.y"}
 
 
-def test_text_that_cannot_be_cut_into_tokens_is_refused() -> None:
-    text = "if a:\n    x = (\n" + "    'a'\n" * 200 + "    )\n"
+def test_two_hundred_strings_side_by_side_are_refused() -> None:
     with pytest.raises(RefusedError, match="side by side"):
-        converted(text.replace("if a:\n    x", "x"))
+        converted("x = (\n" + "    'a'\n" * 200 + "    )\n")
+
+
+def test_a_header_that_ends_in_a_continuation_is_refused_where_its_strings_cannot_be_counted() -> None:
+    text = "if d.f([" + "'a', " * 200 + "]): \\\n    x = 1\n"
+    target = Target(Span(1, 3, 1, 6), Span(1, 3, 1, 4))
+    with pytest.raises(RefusedError, match="side by side"):
+        apply(text.encode(), target, guards()["condition-prefix"], Parameters())

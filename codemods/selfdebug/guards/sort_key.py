@@ -36,6 +36,9 @@ class SortKey(Guard):
             "out = sorted(us, key=«attrgetter('age')»)\n",
             "out = sorted(us, key=lambda item: (item.age is None, item.age))\n",
         ),
+        Example(
+            "us.sort(key=«by('age')»)\n", "us.sort(key=lambda item: ((found := by('age')(item)) is None, found))\n"
+        ),
         Example("us.sort(key=«age»)\n", "us.sort(key=lambda item: ((found := age(item)) is None, found))\n"),
     )
     refusals = (
