@@ -174,8 +174,9 @@ def test_each_complaint_of_a_checker_is_found_at_its_use(tmp_path: Path, checker
     (folder / "said.json").write_bytes(checker(folder))
     done = selfdebug("guard", "--from", "said.json", "--json", cwd=folder)
     spots = json.loads(done.stdout)["spots"]
-    assert [spot["line"] for spot in spots] == WRONG
-    assert [spot["code"] for spot in spots[:2]] == ["find(key)", 'find("b")']
+    lines, codes = (WRONG, ["find(key)", 'find("b")']) if checker is by_pyright else (WRONG[1:], ["find(key)", "user"])
+    assert [spot["line"] for spot in spots] == lines  # mypy says the same of one line only once
+    assert [spot["code"] for spot in spots[:2]] == codes
     assert all(spot["reason"].startswith(("mypy: ", "pyright: ")) for spot in spots)
     assert done.stderr == b""
 
@@ -194,7 +195,7 @@ def test_columns_that_mypy_miscounts_are_not_trusted(tmp_path: Path) -> None:
     (folder / "said.json").write_bytes(by_mypy(folder))
     done = selfdebug("guard", "--from", "said.json", "--json", cwd=folder)
     assert [spot["line"] for spot in json.loads(done.stdout)["spots"]] == WRONG[2:]
-    assert done.stderr == b"subject.py: 2 complaints name no single use that is left unguarded.\n"
+    assert done.stderr == b"subject.py: 1 complaints name no single use that is left unguarded.\n"
 
 
 def test_a_complaint_about_a_file_outside_the_project_is_left_out(tmp_path: Path) -> None:
