@@ -195,9 +195,8 @@ def test_one_value_may_stand_for_several() -> None:
 
 def test_a_value_may_stand_where_a_function_could() -> None:
     crash = ExceptionRecord("TypeError", "'int' object is not callable")
-    assert texts(found("def f(x):\n    return x()\n", 2, crash))[0] == (
-        "def f(x):\n    return x() if callable(x) else x\n"
-    )
+    edits = texts(found("def f(x):\n    return x()\n", 2, crash))
+    assert "def f(x):\n    return x() if callable(x) else x\n" in edits[:2]
 
 
 def test_an_attribute_is_asked_for_where_no_class_is_known() -> None:
