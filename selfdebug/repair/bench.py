@@ -39,7 +39,10 @@ _WHY_FORKED = {
 
 @dataclass
 class Bench:
-    """The state of one run. `edited` holds the bytes of each file as the run has left it so far."""
+    """The state of one run. `edited` holds the bytes of each file as the run has left it so far.
+
+    `known` are the outcomes of the tests with the files as they were in the beginning, or as `accepted` says.
+    """
 
     settings: Settings
     interpreter: Interpreter
@@ -51,6 +54,7 @@ class Bench:
     edited: dict[str, bytes] = field(default_factory=dict)
     originals: dict[str, bytes] = field(default_factory=dict)
     known: dict[str, Outcome] = field(default_factory=dict)
+    accepted: dict[str, bytes] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
@@ -227,6 +231,17 @@ class Bench:
     def changed(self) -> dict[str, bytes]:
         """The files whose content is not the original any more."""
         return {file: data for file, data in self.edited.items() if data != self.originals[file]}
+
+    def accept(self, suite: PytestRun) -> None:
+        """Compare patches from now on with the files as they are, with which the whole suite ran."""
+        self.known.update(suite.outcomes)
+        self.accepted = dict(self.edited)
+
+    @property
+    def not_accepted(self) -> dict[str, bytes]:
+        """The accepted content of the files that have another now, such as a guard that only led further."""
+        accepted = {file: self.accepted.get(file, data) for file, data in self.originals.items()}
+        return {file: data for file, data in accepted.items() if data != self.edited.get(file, data)}
 
     def say(self, stage: str, message: str, done: int | None = None, total: int | None = None) -> None:
         """Show a sign of life."""

@@ -56,6 +56,7 @@ class SideBySide:
             for patch in patches:
                 yield patch, partial(what.run, self.first, patch)
             return
+        self.wait()  # for those of an earlier call that nobody asked for
         free = self._free(jobs)
         waiting, begun = deque(patches), deque[tuple[Patch, Future[PytestRun | None]]]()
         try:
@@ -68,7 +69,6 @@ class SideBySide:
         finally:
             for _, run in begun:
                 run.cancel()
-            self.wait()
 
     def wait(self) -> None:
         """Wait until nothing runs any more; before anything that runs alone, and before a file is changed."""

@@ -60,11 +60,11 @@ def _ahead_of_suite(bench: Bench, trial: Trial, tests: Sequence[str]) -> Trial:
 
 
 def _broken(bench: Bench, patch: Patch, tests: Sequence[str]) -> str | None:
-    """The first of these tests that fails with the patch and passes without it when run in the same way, if any."""
+    """The first of these tests that fails with the patch and, run in the same way, passes with what was accepted."""
     sources = {patch.file: patch.after}
     forked = bench.screen_some(tests, sources) if tests else None
     if forked is not None:
-        broken = _failing_for_it(forked, lambda node: bench.screen_some((node,), {}))
+        broken = _failing_for_it(forked, lambda node: bench.screen_some((node,), bench.not_accepted))
         if broken is not None:
             return broken
         met = dict(forked.outcomes)
@@ -73,7 +73,11 @@ def _broken(bench: Bench, patch: Patch, tests: Sequence[str]) -> str | None:
     if not tests or suite_seconds < _WORTHWHILE or bench.reach.seconds_of(tests) > _SHORT * suite_seconds:
         return None
     fresh = bench.run(tests, sources)
-    return _failing_for_it(fresh, lambda node: bench.run((node,))) if patch.file in fresh.served else None
+    return (
+        _failing_for_it(fresh, lambda node: bench.run((node,), bench.not_accepted))
+        if patch.file in fresh.served
+        else None
+    )
 
 
 def _failing_for_it(run: PytestRun, unpatched: Callable[[str], PytestRun | None]) -> str | None:
@@ -128,7 +132,7 @@ def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:
         _learn(bench, suite)
         bench.prepare_screening(group[:MAX_SCREENED], node_ids(group))
         return replace(trial, verdict=Verdict.REGRESSED, detail=problem, run_id=suite.id)
-    bench.known.update(suite.outcomes)
+    bench.accept(suite)
     return replace(trial, detail=f"{trial.detail}; the whole suite shows no regression", run_id=suite.id)
 
 

@@ -62,7 +62,7 @@ def test_a_regression_ends_the_suite_and_is_asked_first_from_then_on(tmp_path: P
         "test_firsts.py": "import firsts\n\n\ndef test_none():\n    assert firsts.first({'a': None}) == ''\n",
         "test_banned.py": BANNED.lstrip("\n"),
     }
-    done = repaired(tmp_path, files, max_candidates=24)
+    done = repaired(tmp_path, files, max_candidates=8, max_attempts=1)
     regressed = [trial for attempt in done.attempts for trial in attempt.trials if trial.verdict is Verdict.REGRESSED]
     assert len(regressed) >= 2
     assert all("test_plain passed before" in trial.detail for trial in regressed)
