@@ -35,6 +35,7 @@ from selfdebug.repair.outcome import (
     run_failed,
 )
 from selfdebug.repair.progress import progress
+from selfdebug.repair.refusing import contradiction
 from selfdebug.reports.run_document import document
 from selfdebug.trace import mapping as record
 from selfdebug.trace.owner import owner_of
@@ -126,6 +127,10 @@ def _repaired(bench: Bench, log: bytes | None, work: Work) -> Repair:
             work.give_up(group, case.sentence)
             continue
         bench.remember(case.diagnosis)
+        against = contradiction(bench, case)
+        if against is not None:
+            work.refuse(group, case.diagnosis, against)
+            continue
         turn = attempt(bench, len(work.attempts) + 1, case, bench.settings.max_candidates)
         work.attempts.append(turn)
         if turn.kept is not None:

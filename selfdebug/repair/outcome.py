@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import (
     Attempt,
+    Diagnosis,
     Failure,
     FinalStatus,
     Patch,
@@ -46,11 +47,16 @@ class Work:
     @property
     def fruitless(self) -> int:
         """How many turns kept nothing: those that did do not count against the limit."""
-        return sum(turn.kept is None for turn in self.attempts)
+        return sum(turn.kept is None and bool(turn.trials) for turn in self.attempts)
 
     def give_up(self, group: Group, sentence: str) -> None:
         """Remember that a group of failures is left as it is, and why."""
         self.given_up.append((group, sentence))
+
+    def refuse(self, group: Group, diagnosis: Diagnosis, sentence: str) -> None:
+        """Remember that the evidence about a group is against any guard: its diagnosis is all that is told."""
+        self.attempts.append(Attempt(len(self.attempts) + 1, diagnosis, (), None))
+        self.give_up(group, sentence)
 
     def solved(self, bench: Bench, patch: Patch) -> None:
         """Remember the accepted state: the patch, and the tentative ones that it stands on."""

@@ -43,6 +43,11 @@ MEDDLER = (
     "        source.write_text(source.read_text() + '# somebody else was here\\n')\n"
     "        raise AssertionError\n"
 )
+SOURCE = (
+    "import inspect\n" + HEAD + "def test_a_guest():\n"
+    "    if 'None' not in inspect.getsource(is_regular):\n"
+    "        assert is_regular(None) is False\n"
+)
 PASSING = HEAD + "def test_a_guest():\n    assert is_regular(Customer())\n"
 LOG = """\
 =================================== FAILURES ===================================
@@ -119,3 +124,11 @@ def test_a_file_that_somebody_else_changes_during_the_run(
     (found,) = findings(MEDDLER, "file-changed-meanwhile")
     assert "src_root/shop.py was changed by someone else during the run" in found["sentence"]
     assert (tmp_path / "project" / "src_root" / "shop.py").read_text().endswith("# somebody else was here\n")
+
+
+def test_a_guard_that_never_acts_in_the_test_that_passes_with_it(findings: Callable[..., list[dict[str, Any]]]) -> None:
+    (found,) = findings(SOURCE, "guard-never-fired")
+    assert (
+        found["sentence"] == "tests/test_shop.py::test_a_guest passes with the patch, but its guard never acted in it."
+    )
+    assert found["step"].startswith("pin#")

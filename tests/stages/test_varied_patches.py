@@ -72,10 +72,6 @@ def test_each_variant_compiles_and_is_another_program(guard: Guard, example: Exa
         dump = ast.dump(ast.parse(variant.after))
         assert dump not in met, variant
         met.add(dump)
-    if example.parameters.test is not Test.NO_EXCEPTION:
-        # Each question of a guard has been asked neither before nor by nobody.
-        old = Source.parse(patch.before).text
-        assert all(condition.code not in old or old.count(condition.code) for condition in parts.conditions)
 
 
 @every_example
@@ -210,9 +206,8 @@ def test_a_default_of_a_look_up_is_always_used() -> None:
 def test_what_was_asked_before_is_no_part_of_the_patch() -> None:
     before = "def f(d):\n    return len(‹«d.get('k')».name›) if d and d.get('a') else 0\n"
     parts, _ = varied("condition-append", before)
-    assert [condition.code for condition in parts.conditions] == ["(found := d.get('k')) is not None"] or [
-        "is not None" in condition.code for condition in parts.conditions
-    ] == [True]
+    (condition,) = parts.conditions
+    assert "d.get('k')) is not None" in condition.code
 
 
 # ---------------------------------------------------------------- what is recorded

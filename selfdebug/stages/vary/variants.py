@@ -78,7 +78,7 @@ def variants(patch: Patch, parts: Parts, with_default: WithDefault) -> Iterator[
         default = text[fallback.default_start : fallback.default_end]
         used = f"(({text[fallback.start : fallback.end]}), {default})[1]"
         after = text[: fallback.start] + used + text[fallback.end :]
-        yield from _variant(parts, fallback_part(default), "is always used", after)
+        yield from _variant(parts, fallback_part(default), "is made every time", after)
     for guarding in parts.guarding:
         yield from _moved(parts, guarding)
 

@@ -1,0 +1,176 @@
+"""How far the tests judge a patch, on real projects: other plausible patches, pins, firing counts, and refusing."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from selfdebug.config import Settings
+from selfdebug.model import FinalStatus, Repair, Verdict
+from selfdebug.repair import repair
+from selfdebug.reports import render
+
+
+def project(root: Path, files: Mapping[str, str]) -> Path:
+    for file, text in files.items():
+        path = root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"))
+    return root
+
+
+def run(root: Path, **settings: object) -> Repair:
+    return repair(Settings(root=root, **settings), None, lambda _: None)  # type: ignore[arg-type]  # fields by name
+
+
+def test_other_plausible_patches_are_shown_with_the_difference(tmp_path: Path) -> None:
+    code = """
+    def tag(text):
+        return text.strip().lower()
+
+    def tags(texts):
+        return [tag(text) for text in texts]
+    """
+    tests = """
+    from shop import tag, tags
+
+    def test_no_tag():
+        assert not tag(None)
+
+    def test_tags():
+        assert tags([" A", "b "]) == ["a", "b"]
+    """
+    root = project(tmp_path, {"shop.py": code, "test_shop.py": tests})
+    done = run(root)
+    assert done.exit_code == 0, done.sentence
+    (turn,) = done.attempts
+    plausible = [trial for trial in turn.trials if trial.verdict is Verdict.PLAUSIBLE]
+    assert len(plausible) == 1 + len(turn.alternatives)
+    differing = [other for other in turn.alternatives if not other.is_same]
+    assert differing
+    assert differing == list(turn.alternatives[: len(differing)])
+    for other in differing:
+        assert other.sentence.startswith("tag(text=None) gives ")
+        assert other.sentence.endswith(" with this one.")
+        assert other.patch.after != turn.kept.after  # type: ignore[union-attr]  # a run that passes keeps one
+    # Three tags are made, one of them of nothing.
+    assert turn.firings is not None
+    counts = {firing.node_id: (firing.acted, firing.reached) for firing in turn.firings}
+    assert counts == {"test_shop.py::test_no_tag": (1, 1), "test_shop.py::test_tags": (0, 2)}
+    document = json.loads(render("json", done))
+    (guard,) = document["patches"][0]["guards"]
+    assert guard["firings"][0] == {"node_id": "test_shop.py::test_no_tag", "acted": 1, "reached": 1, "cut": False}
+    assert [other["same"] for other in guard["alternatives"]] == [other.is_same for other in turn.alternatives]
+    text = render("text", done).decode()
+    assert "Also plausible, other than" in text
+    assert differing[0].sentence in text
+    assert "acted once in 1 of the 2 tests that come to it" in text
+
+
+def test_a_loop_in_which_the_guard_acts_in_some_turns_only_is_counted(tmp_path: Path) -> None:
+    code = """
+    class Basket:
+        def __init__(self):
+            self.total = 0
+
+        def put(self, items):
+            for item in items:
+                self.total += item.price
+    """
+    tests = """
+    from types import SimpleNamespace as N
+    from basket import Basket
+
+    def test_put():
+        basket = Basket()
+        basket.put([N(price=1), None, N(price=2), None])
+        assert basket.total == 3
+
+    def test_put_all():
+        Basket().put([N(price=1)])
+    """
+    root = project(tmp_path, {"basket.py": code, "test_basket.py": tests})
+    done = run(root)
+    assert done.exit_code == 0, done.sentence
+    (turn,) = done.attempts
+    assert turn.firings is not None
+    counts = {firing.node_id: (firing.acted, firing.reached) for firing in turn.firings}
+    assert counts == {"test_basket.py::test_put": (2, 4), "test_basket.py::test_put_all": (0, 1)}
+    assert all(other.is_same for other in turn.alternatives)
+
+
+def test_a_raise_whose_contract_a_test_states_is_not_guarded(tmp_path: Path) -> None:
+    code = """
+    def port(text):
+        if not text:
+            raise ValueError("no port")
+        return int(text)
+    """
+    tests = """
+    import pytest
+    from net import port
+
+    class TestPort:
+        def test_no_port_is_an_error(self):
+            with pytest.raises(ValueError):
+                port("")
+
+    def test_no_port_is_zero():
+        assert port("") == 0
+    """
+    root = project(tmp_path, {"net.py": code, "test_net.py": tests})
+    done = run(root)
+    assert (done.exit_code, done.final_status, done.rollback) == (1, FinalStatus.FAIL, False)
+    assert "port raises ValueError on purpose (net.py:3), and test_net.py:6 states that it does" in done.sentence
+    assert done.attempts[0].diagnosis.location.line == 3
+    assert not done.attempts[0].trials
+    assert (root / "net.py").read_text() == textwrap.dedent(code).lstrip("\n")
+    assert not (root / ".selfdebug").exists() or not list((root / ".selfdebug").glob("*.bak"))
+
+
+def test_what_keep_partial_would_keep_is_named(tmp_path: Path) -> None:
+    code = """
+    def tag(text):
+        return text.strip()
+
+    def size(disk):
+        return disk.size + 1
+    """
+    tests = """
+    from shop import size, tag
+
+    def test_no_tag():
+        assert tag(None) == ""
+
+    def test_hopeless():
+        assert size(None) == object()
+    """
+    root = project(tmp_path, {"shop.py": code, "test_shop.py": tests})
+    done = run(root, max_candidates=4)
+    assert done.exit_code == 128
+    named = "The patch of shop.py that makes test_shop.py::test_no_tag pass would be kept with --keep-partial."
+    assert named in done.sentence
+
+
+@pytest.mark.parametrize("statement", ["names.tag(None)", "assert names.tag(None) is None"])
+def test_a_default_that_nobody_reads_gives_way_to_none_at_all(tmp_path: Path, statement: str) -> None:
+    code = """
+    LOG = []
+
+    def tag(text):
+        LOG.append(text.strip())
+    """
+    tests = f"""
+    import names
+
+    def test_no_tag():
+        {statement}
+    """
+    root = project(tmp_path, {"names.py": code, "test_names.py": tests})
+    done = run(root)
+    assert done.exit_code == 0, done.sentence
+    assert done.patches[0].candidate.default is None
