@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -99,12 +100,22 @@ def parts_of(patch: Patch) -> Parts:
 
 def enclosing_function(source: Source, offset: int) -> Function | None:
     """The innermost function around an index into the text."""
+    line = min(bisect_right(source.starts, offset), len(source.lines))
     found = [
         node
         for node in ast.walk(source.tree)
-        if isinstance(node, Function) and start_of(source, node) <= offset <= end_of(source, node)
+        if isinstance(node, Function)
+        and _is_on(node, line)
+        and start_of(source, node) <= offset <= end_of(source, node)
     ]
     return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _is_on(node: Function, line: int) -> bool:
+    """Whether a function has a part on a line; a cheap look, since a module may have thousands of functions."""
+    return (
+        min([node.lineno, *(each.lineno for each in node.decorator_list)]) <= line <= (node.end_lineno or node.lineno)
+    )
 
 
 def start_of(source: Source, node: ast.stmt | ast.expr) -> int:
