@@ -32,9 +32,12 @@ class Screening:
     _checked: set[type[ForkServer]] = field(default_factory=set)
     _situation: _Situation | None = None
     _group: tuple[Failure, ...] = ()
+    _too_many: set[tuple[str, ...]] = field(default_factory=set)
 
     def prepare(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
         """Let the server that is needed first for these tests start, beside whatever is done until its first `run`."""
+        if self.also in self._too_many:
+            self.also = ()
         situation = (tuple(node_ids), self.also, tuple(sorted(edited.items())))
         if self._situation == situation:
             return
@@ -96,7 +99,7 @@ class Screening:
         self.prepare(group, node_ids, edited)
         server = self._servers.get(WarmServer)
         if self.also and server is not None and not server.is_usable():
-            self.also = ()
+            self._too_many.add(self.also)
             self.prepare(group, node_ids, edited)
 
     def close(self) -> None:
