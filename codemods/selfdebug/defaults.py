@@ -12,18 +12,32 @@ from codemods.selfdebug.precedence import alone
 from codemods.selfdebug.sites import Site
 
 _MAX_LENGTH = 2_000
+_QUOTES = ("'", '"')
 _UNWANTED = ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr
 
 
 def default_for(site: Site, parameters: Parameters) -> cst.BaseExpression:
     """The default as an expression. Raises RefusedError when there is none or it is no expression."""
+    return expression_of(site, _given(parameters))
+
+
+def default_apart(site: Site, parameters: Parameters) -> cst.BaseExpression:
+    """As `default_for`, for a statement of its own: f-strings around the receiver do not matter there."""
+    return _expression(site, _given(parameters), ())
+
+
+def _given(parameters: Parameters) -> str:
     if parameters.default is None:
         raise RefusedError("this guard needs a default here")
-    return expression_of(site, parameters.default)
+    return parameters.default
 
 
 def expression_of(site: Site, code: str) -> cst.BaseExpression:
     """`code` as an expression that can stand at the site. Raises RefusedError when it is none."""
+    return _expression(site, code, enclosing_fstrings(site))
+
+
+def _expression(site: Site, code: str, fstrings: Sequence[str]) -> cst.BaseExpression:
     code = code.strip()
     if len(code) > _MAX_LENGTH:
         raise RefusedError("the default is too long")
@@ -35,19 +49,15 @@ def expression_of(site: Site, code: str) -> cst.BaseExpression:
         raise RefusedError(f"the default is no expression: {error}") from error
     if any(isinstance(node, _UNWANTED) for node in ast.walk(tree)):
         raise RefusedError("the default is more than a value")
-    expression = cst.parse_expression(code)
-    quoted = expression.visit(_Quotes(quotes_for(site, '"' if '"' in code else "'")))
-    assert isinstance(quoted, cst.BaseExpression)
-    if enclosing_fstrings(site) and ("\\" in code or "#" in code):
+    if fstrings and ("\\" in code or "#" in code):
         raise RefusedError("the default cannot stand inside an f-string")
-    return alone(quoted)
-
-
-def with_last_argument(args: Sequence[cst.Arg], value: cst.BaseExpression) -> list[cst.Arg]:
-    """The arguments of a call and one more, after which stands the comma that stood after the last."""
-    *first, last = args
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    return [*first, last.with_changes(comma=comma), cst.Arg(alone(value), comma=last.comma)]
+    expression = cst.parse_expression(code)
+    if any(quote in code for quote in _QUOTES):
+        given = next(quote for quote in reversed(_QUOTES) if quote in code)
+        quoted = expression.visit(_Quotes(_free_quotes(site, given, fstrings)))
+        assert isinstance(quoted, cst.BaseExpression)
+        expression = quoted
+    return alone(expression)
 
 
 class _Quotes(cst.CSTTransformer):
@@ -66,13 +76,20 @@ class _Quotes(cst.CSTTransformer):
         return updated_node.with_changes(value=f"{quote}{value[1:-1]}{quote}")
 
 
-def quotes_for(site: Site, given: str) -> str:
+def with_last_argument(args: Sequence[cst.Arg], value: cst.BaseExpression) -> list[cst.Arg]:
+    """The arguments of a call and one more, after which stands the comma that stood after the last."""
+    *first, last = args
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    return [*first, last.with_changes(comma=comma), cst.Arg(alone(value), comma=last.comma)]
+
+
+def _free_quotes(site: Site, given: str, fstrings: Sequence[str]) -> str:
     """The quotes for new strings, best first: those the file uses more (where it does not tell: those that were given).
 
-    Those of an f-string around the site are never among them. Raises RefusedError when such f-strings use both kinds.
+    Those of the f-strings around are never among them. Raises RefusedError when these use both kinds.
     """
-    taken = {quote[0] for quote in enclosing_fstrings(site)}
-    by_use = sorted(["'", '"'], key=lambda quote: (-site.source.text.count(quote), quote != given))
+    taken = {quote[0] for quote in fstrings}
+    by_use = sorted(_QUOTES, key=lambda quote: (-site.source.text.count(quote), quote != given))
     free = [quote for quote in by_use if quote not in taken]
     if not free:
         raise RefusedError("both kinds of quotes are taken by the f-strings around the receiver")

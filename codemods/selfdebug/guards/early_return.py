@@ -17,7 +17,7 @@ from codemods.selfdebug.base import (
     Refusal,
     Test,
 )
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.exits import check_return, leave_before
 
 if TYPE_CHECKING:
@@ -74,5 +74,5 @@ class EarlyReturn(Guard):
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
         check_return(site, parameters.default)
-        value = default_for(site, parameters) if parameters.default is not None else None
+        value = default_apart(site, parameters) if parameters.default is not None else None
         return leave_before(site, parameters, cst.Return(value))

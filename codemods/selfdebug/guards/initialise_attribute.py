@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.edits import insert_at_unit, line
 from codemods.selfdebug.sites import require_function
 from codemods.selfdebug.source import Level, Statement
@@ -56,7 +56,7 @@ class InitialiseAttribute(Guard):
         attribute = _own_attribute(site)
         statement = _start_of_init(site, attribute.attr.value)
         target = cst.AssignTarget(cst.Attribute(cst.Name(_self_of(statement.owner)), attribute.attr))
-        new = line(cst.Assign([target], default_for(site, parameters)))
+        new = line(cst.Assign([target], default_apart(site, parameters)))
         unit = line_unit(site.source, statement, whole=False)
         if unit.levels[-1].owner is not statement.owner:
             raise RefusedError("the first statement of __init__ does not start its own line")

@@ -10,7 +10,7 @@ import libcst as cst
 import libcst.matchers as m
 
 from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.edits import assignment, insert_at_unit
 from codemods.selfdebug.runs import surely_bound_before
 from codemods.selfdebug.scopes import bound_by
@@ -72,7 +72,7 @@ class InitialiseName(Guard):
         """See the base class."""
         name = _unbound_name(site)
         statement = _first_binding(site, name)
-        default = default_for(site, parameters)
+        default = default_apart(site, parameters)
         questions = _asked_locals(site.block_scope, statement.node, name)
         if questions and parameters.default != "None":
             raise RefusedError("the scope asks which names have a value")

@@ -17,7 +17,7 @@ from codemods.selfdebug.base import (
     Refusal,
     RefusedError,
 )
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.exits import leave_before
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RaiseError(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        error = default_for(site, parameters)
+        error = default_apart(site, parameters)
         if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
             raise RefusedError("the default is no exception")
         return leave_before(site, parameters, cst.Raise(error))

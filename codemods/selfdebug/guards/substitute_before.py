@@ -19,7 +19,7 @@ from codemods.selfdebug.base import (
     Test,
 )
 from codemods.selfdebug.conditions import Ahead, ahead, condition_for
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.edits import assignment, conditional, line, replace_statement, with_name
 from codemods.selfdebug.purity import names_in
 from codemods.selfdebug.runs import surely_bound_before
@@ -65,7 +65,7 @@ class SubstituteBefore(Guard):
         """See the base class."""
         condition = condition_for(site, parameters)
         before = ahead(site, condition)
-        default = default_for(site, parameters)
+        default = default_apart(site, parameters)
         name = before.name or _local_name(site)
 
         def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:

@@ -18,7 +18,7 @@ from codemods.selfdebug.base import (
     RefusedError,
     Test,
 )
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.exceptions import handled
 from codemods.selfdebug.exits import check_return
 from codemods.selfdebug.runs import surely_bound_before
@@ -78,11 +78,11 @@ def _fallback(site: Site, parameters: Parameters) -> cst.BaseSmallStatement:
     holder = site.holder
     if isinstance(holder, cst.Return):
         check_return(site, parameters.default)
-        return cst.Return(default_for(site, parameters))
+        return cst.Return(default_apart(site, parameters))
     if isinstance(holder, cst.Assign) and parameters.default is not None:
         if not all(_is_plain(target.target) for target in holder.targets):
             raise RefusedError("the default can be given to plain names only")
-        return cst.Assign(list(holder.targets), default_for(site, parameters))
+        return cst.Assign(list(holder.targets), default_apart(site, parameters))
     if parameters.default is not None:
         raise RefusedError("the statement has no use for a default")
     _refuse_unbound(site)

@@ -17,7 +17,7 @@ from codemods.selfdebug.base import (
     RefusedError,
     Test,
 )
-from codemods.selfdebug.defaults import default_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.exceptions import handled
 from codemods.selfdebug.exits import check_return, refuse_finally
 
@@ -64,5 +64,5 @@ class TryReturn(Guard):
             raise RefusedError("the statement returns already: try-around does the same")
         check_return(site, parameters.default)
         refuse_finally(site)
-        value = default_for(site, parameters) if parameters.default is not None else None
+        value = default_apart(site, parameters) if parameters.default is not None else None
         return handled(site, parameters, lambda: cst.Return(value))
