@@ -18,7 +18,7 @@ from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.evidence import shown_value
 from selfdebug.reports.run_document import document
-from selfdebug.reports.samples import KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
+from selfdebug.reports.samples import COMPARED, KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
 from selfdebug.reports.schema import schema
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202e\r\n|`<script>@all](x) \udc80 \x9b2J"
@@ -395,3 +395,10 @@ def test_the_schema_is_shipped_as_a_file_of_the_package() -> None:
     import selfdebug.reports
 
     assert (Path(selfdebug.reports.__file__).parent / "schema.json").read_bytes() == schema()
+
+
+def test_sarif_notes_what_no_test_pins_and_what_would() -> None:
+    (run,) = json.loads(render("sarif", COMPARED))["runs"]
+    notes = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
+    (pin,) = COMPARED.attempts[0].pins
+    assert notes == [COMPARED.sentence, f"{pin.sentence} To pin it: {pin.suggestion}"]

@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.spans import Span
-from selfdebug.model import Diagnosis, Link, Patch, Repair
+from selfdebug.model import Diagnosis, Link, Patch, Pin, Repair
 from selfdebug.reports.base import INFORMATION_URI, Example, Report, View
 from selfdebug.reports.diffs import blocks
 from selfdebug.reports.documents import dumps
 from selfdebug.reports.evidence import decoded, guard_sentence
 from selfdebug.reports.findings import Finding, findings
+from selfdebug.reports.judging import loose_pins
 from selfdebug.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -65,8 +66,13 @@ def _invocation(repair: Repair) -> dict[str, Any]:
         "toolExecutionNotifications": [
             {"level": "note", "message": {"text": repair.sentence}},
             *({"level": "warning", "message": {"text": warning}} for warning in repair.warnings),
+            *({"level": "note", "message": {"text": _not_pinned(pin)}} for pin in loose_pins(repair)),
         ],
     }
+
+
+def _not_pinned(pin: Pin) -> str:
+    return f"{pin.sentence} To pin it: {pin.suggestion}" if pin.suggestion else pin.sentence
 
 
 def _result(repair: Repair, finding: Finding) -> dict[str, Any]:
