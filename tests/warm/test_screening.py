@@ -69,12 +69,13 @@ def test_a_patch_that_passes_in_a_fork_only_is_not_kept(tmp_path: Path) -> None:
     assert Verdict.REGRESSED in verdicts
 
 
-def test_where_forking_is_not_safe_fresh_processes_judge(tmp_path: Path) -> None:
+def test_where_collected_tests_cannot_be_forked_others_judge(tmp_path: Path) -> None:
     thread = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n\n\n"
     root = project(tmp_path, {"subject.py": thread + SUBJECT, "test_subject.py": TEST})
     done = repair(Settings(root=root), None, lambda _: None)
     assert done.exit_code == 0, done.sentence
-    assert tiers(done) == {Tier.FRESH}
+    assert tiers(done) <= {Tier.PRELOADED, Tier.FRESH}
+    assert tiers(done)
 
 
 def failing(root: Path) -> PytestRun:
@@ -113,3 +114,26 @@ def test_a_file_that_was_edited_meanwhile_is_imported_anew(tmp_path: Path) -> No
         assert screening.run(again, (), {}, {"subject.py": FIXED}, "warm-4") is None
     finally:
         screening.close()
+
+
+def test_what_changes_more_than_functions_is_judged_in_a_preloaded_fork_from_the_second_time_on(tmp_path: Path) -> None:
+    root = project(tmp_path, {"subject.py": SUBJECT, "test_subject.py": TEST})
+    group = failing(root).failures
+    screening = Screening(Settings(root=root), Interpreter.find(sys.executable))
+    node_ids = ["test_subject.py::test_name"]
+    inside, level = {"subject.py": FIXED}, {"subject.py": b"NOBODY = ''\n" + FIXED}
+    try:
+        runs = [screening.run(group, node_ids, {}, sources, "forked") for sources in (inside, level, level, inside)]
+    finally:
+        screening.close()
+    assert [run and run.tier for run in runs] == [Tier.WARM, None, Tier.PRELOADED, Tier.WARM]
+    assert not any(run.failures for run in runs if run is not None)
+
+
+def test_a_module_that_cannot_be_imported_is_repaired_in_preloaded_forks(tmp_path: Path) -> None:
+    subject = "import os\n\nPLACE = os.environ.get('NOT_SET_ANYWHERE')\nNAME = PLACE.lower()\n"
+    test = "import subject\n\n\ndef test_name():\n    assert subject.PLACE is None\n"
+    root = project(tmp_path, {"subject.py": subject, "test_subject.py": test})
+    done = repair(Settings(root=root), None, lambda _: None)
+    assert done.exit_code == 0, done.sentence
+    assert tiers(done) == {Tier.PRELOADED}
