@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shlex
 import sys
 import tempfile
 from collections import Counter
@@ -22,6 +23,7 @@ from pathlib import Path
 from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
 from benchmarks.guard_removal.projects import PROJECTS
 from benchmarks.guard_removal.removals import GUARDABLE, Removal, removals
+from benchmarks.measure import session
 from benchmarks.subjects import Subject, copied, failing, patches, shape_subject, shapes, spread
 from selfdebug.model import Patch, PytestRun, Tier
 from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
@@ -177,15 +179,10 @@ def main(arguments: list[str]) -> int:
             everything.append(found)
             stream.write(json.dumps(asdict(found)) + "\n")
             stream.flush()
-    wrong = [each for each in everything if not each.agrees]
-    print(table(everything))
-    for each in wrong:
-        print(f"  {each.project} {each.subject} {each.guard}: {each.warm} / {each.preloaded} / fresh {each.fresh}")
+    show(everything)
     if options.folder is not None:
-        options.folder.mkdir(parents=True, exist_ok=True)
-        rows = [asdict(each) for each in everything if each.guard]
-        (options.folder / "tier-agreement.json").write_text(json.dumps(rows, indent=1) + "\n")
-    return bool(wrong)
+        write(everything, options)
+    return any(not each.agrees for each in everything)
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -222,23 +219,65 @@ def _all(options: argparse.Namespace, known: Sequence[Compared]) -> Iterator[Com
     yield from judged_shapes(shared, options.python, options.each)
 
 
-def table(everything: Sequence[Compared]) -> str:
-    """A line a project: crashes, families, candidates, and how many of them each tier judged and judged otherwise."""
-    lines = [f"{'':20} crashes families candidates  warm preloaded  neither  disagree"]
-    for project in (*dict.fromkeys(entry.project for entry in everything), "all"):
-        rows = [entry for entry in everything if entry.guard and project in (entry.project, "all")]
-        crashes = len({(entry.project, entry.subject) for entry in rows})
-        families = len({entry.family for entry in rows})
-        told = [sum(each is not None for each in column) for column in zip(*_verdicts(rows), strict=True)] or [0, 0]
-        neither = sum(entry.warm is None and entry.preloaded is None for entry in rows)
-        wrong = sum(not entry.agrees for entry in rows)
-        counts = f"{crashes:7} {families:8} {len(rows):10} {told[0]:5} {told[1]:9} {neither:8} {wrong:9}"
-        lines.append(f"{project:20} {counts}")
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A project, or all: how many candidates each tier judged, and how many were judged otherwise than in a process."""
+
+    project: str
+    crashes: int
+    families: int
+    candidates: int
+    warm: int
+    preloaded: int
+    neither: int
+    disagreements: int
+
+
+def rows(everything: Sequence[Compared]) -> list[Row]:
+    """A row a project, and one of all."""
+    judged = [entry for entry in everything if entry.guard]
+    projects = dict.fromkeys(entry.project for entry in judged)
+    each = [_row(project, [entry for entry in judged if entry.project == project]) for project in projects]
+    return [*each, _row("all", judged)]
+
+
+def _row(name: str, entries: Sequence[Compared]) -> Row:
+    return Row(
+        name,
+        crashes=len({(entry.project, entry.subject) for entry in entries}),
+        families=len({entry.family for entry in entries}),
+        candidates=len(entries),
+        warm=sum(entry.warm is not None for entry in entries),
+        preloaded=sum(entry.preloaded is not None for entry in entries),
+        neither=sum(entry.warm is None and entry.preloaded is None for entry in entries),
+        disagreements=sum(not entry.agrees for entry in entries),
+    )
+
+
+def show(everything: Sequence[Compared]) -> None:
+    """Print the table, why forks said nothing, and each disagreement."""
+    print(f"{'':20} crashes families candidates  warm preloaded  neither  disagree")
+    for row in rows(everything):
+        judged = f"{row.warm:5} {row.preloaded:9} {row.neither:8} {row.disagreements:9}"
+        print(f"{row.project:20} {row.crashes:7} {row.families:8} {row.candidates:10} {judged}")
     for tier in ("warm", "preloaded"):
         reasons = Counter(getattr(entry, f"{tier}_problem") for entry in everything if getattr(entry, tier) is None)
-        lines += [f"{tier} says nothing, {count}: {reason}" for reason, count in reasons.most_common() if reason]
-    return "\n".join(lines)
+        for reason, count in reasons.most_common():
+            if reason is not None:
+                print(f"{tier} says nothing, {count}: {reason}")
+    for each in everything:
+        if not each.agrees:
+            print(f"  {each.project} {each.subject} {each.guard}: {each.warm} / {each.preloaded} / {each.fresh}")
 
 
-def _verdicts(rows: Sequence[Compared]) -> list[tuple[str | None, str | None]]:
-    return [(entry.warm, entry.preloaded) for entry in rows]
+def write(everything: Sequence[Compared], options: argparse.Namespace) -> None:
+    """Write tier-agreement.json: the table; each verdict is in the file of results."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    each, crashes = f"--each={options.each}", f"--crashes={options.crashes}"
+    document = {
+        "title": "tier-agreement",
+        "command": shlex.join(["python", "-m", "benchmarks", "tier-agreement", each, crashes]),
+        "session": session(),
+        "rows": [asdict(row) for row in rows(everything)],
+    }
+    (options.folder / "tier-agreement.json").write_text(json.dumps(document, indent=1) + "\n")
