@@ -20,6 +20,7 @@ _COLUMNS = (
     "different, with a warning",
     "different, without",
     "nothing",
+    "not ended in time",
     "error",
     "median s",
     "median candidates",
@@ -41,7 +42,7 @@ bettered; those of the second were only measured.
   in the whole suite: what it gave back or that it raised, and what it left in its arguments.
 - different: the tests pass, and something of that is not the same. A warning is a part that the report calls not pinned
   by any test, or another plausible patch with another behaviour that it shows.
-- nothing: everything was put back, or the time was over.
+- nothing: everything was put back. Not ended in time: the run was stopped after the time that `--limit` gives.
 
 What chooses between two ways of doing the work is not removed, and tests that take over a second are left out.
 """
@@ -102,7 +103,9 @@ def _cells(entries: Sequence[Measured]) -> Iterator[str]:
     yield f"{100 * right / len(entries):.0f} %" if entries else "-"
     yield str(warned)
     yield str(count[Result.DIFFERENT] - warned)
-    yield str(count[Result.NOTHING])
+    late = sum(entry.is_late for entry in entries)
+    yield str(count[Result.NOTHING] - late)
+    yield str(late)
     yield str(count[Result.ERROR])
     yield f"{statistics.median(entry.seconds for entry in entries):.0f}" if entries else "-"
     yield f"{statistics.median(entry.tried for entry in entries):.0f}" if entries else "-"
@@ -117,8 +120,12 @@ def _patch(entry: Measured, reading: str) -> str:
 
 def _missed(entry: Measured, reading: str) -> str:
     told = f" {reading}" if reading else ""
-    title = f"### {entry.project}: {_place(entry)}\n\n{entry.crash}; {entry.tried} candidates.{told}\n"
+    title = f"### {entry.project}: {_place(entry)}\n\n{entry.crash}; {_effort(entry)}.{told}\n"
     return f"{title}\n{_code(entry.original)}"
+
+
+def _effort(entry: Measured) -> str:
+    return entry.detail if entry.is_late else f"{entry.tried} candidates"
 
 
 def _place(entry: Measured) -> str:

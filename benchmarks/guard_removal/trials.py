@@ -33,6 +33,9 @@ class Result(StrEnum):
     NO_CRASH = "no crash"
 
 
+_LATE = "not ended"
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A removal with its result; `tried` counts the candidates that were run, `seconds` is the time of the tool.
@@ -58,6 +61,11 @@ class Measured:
     original: str = ""
     is_warned: bool = False
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the run was stopped for its time."""
+        return self.result is Result.NOTHING and self.detail.startswith(_LATE)
+
     def line(self) -> str:
         """The record as one line of JSON."""
         return json.dumps(asdict(self))
@@ -81,7 +89,7 @@ def measured(ready: Prepared, removal: Removal, folder: Path, limit: float) -> M
     seconds = time.monotonic() - began
     result, guard, diff, detail, tried, failing, is_warned = Result.ERROR, "", "", errors[-2000:], 0, 0, False
     if exit_code is None:
-        result, detail = Result.NOTHING, f"not ended after {limit:.0f} s"
+        result, detail = Result.NOTHING, f"{_LATE} after {limit:.0f} s"
     elif exit_code in (0, 1, 128) and output.startswith("{"):
         report = json.loads(output)
         failing = len(report["failures"])

@@ -76,8 +76,8 @@ def test_the_page_tells_right_warned_and_silent_patches_apart() -> None:
         measured(Split.MEASURED, Result.NO_CRASH),
     ]
     page = document([from_line(entry.line()) for entry in entries], {entries[2].removal: "It reads well."})
-    assert "| looked-at | 2 | 1 | 1 | 100 % | 0 | 0 | 0 | 0 |" in page
-    assert "| measured | 3 | 0 | 0 | 0 % | 1 | 1 | 1 | 0 |" in page
+    assert "| looked-at | 2 | 1 | 1 | 100 % | 0 | 0 | 0 | 0 | 0 |" in page
+    assert "| measured | 3 | 0 | 0 | 0 % | 1 | 1 | 1 | 0 | 0 |" in page
     assert "without a warning and are different: 1; 2.0 right ones" in page
     assert page.count("It reads well.") == 2
     assert "```diff\n@@ -3 +3 @@\n+x\n```" in page
