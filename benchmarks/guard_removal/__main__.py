@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.guard_removal.document import document
+from benchmarks.guard_removal.document import document, tables
 from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
 from benchmarks.guard_removal.projects import PROJECTS, Project, Split
 from benchmarks.guard_removal.removals import KINDS, Removal, removals
-from benchmarks.guard_removal.table import tables
 from benchmarks.guard_removal.trials import Measured, Result, from_line, measured
 
 _RESULTS = Path(__file__).parent / "results.jsonl"

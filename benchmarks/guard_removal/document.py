@@ -50,12 +50,8 @@ What chooses between two ways of doing the work is not removed, and tests that t
 
 def document(done: Sequence[Measured], readings: Mapping[str, str]) -> str:
     """The page for all measurements; `readings` says by removal what a reader found wrong with a patch."""
-    crashed = [entry for entry in done if entry.result is not Result.NO_CRASH]
-    splits = [(split.value, [entry for entry in crashed if entry.split == split.value]) for split in Split]
-    parts = [_HEAD, _table("split", [*splits, ("all", crashed)])]
-    parts.append(_sentence(crashed))
-    parts += [_table(name, _grouped(crashed, key)) for name, key in (("project", _project), ("kind", _kind))]
-    for split, entries in splits:
+    parts = [_HEAD, tables(done)]
+    for split, entries in _splits(_crashed(done)):
         different = [entry for entry in entries if entry.result is Result.DIFFERENT]
         missed = [entry for entry in entries if entry.result in (Result.NOTHING, Result.ERROR)]
         if different:
@@ -67,6 +63,22 @@ def document(done: Sequence[Measured], readings: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
+def tables(done: Sequence[Measured]) -> str:
+    """What became of the removals that crashed a suite: by split, by project, by kind and by form of the guard."""
+    crashed = _crashed(done)
+    parts = [_table("split", [*_splits(crashed), ("all", crashed)]), _sentence(crashed)]
+    parts += [_table(name, _grouped(crashed, key)) for name, key in _GROUPS.items()]
+    return "\n".join(parts)
+
+
+def _crashed(done: Sequence[Measured]) -> list[Measured]:
+    return [entry for entry in done if entry.result is not Result.NO_CRASH]
+
+
+def _splits(crashed: Sequence[Measured]) -> list[tuple[str, list[Measured]]]:
+    return [(split.value, [entry for entry in crashed if entry.split == split.value]) for split in Split]
+
+
 def _sentence(crashed: Sequence[Measured]) -> str:
     silent = sum(entry.result is Result.DIFFERENT and not entry.is_warned for entry in crashed)
     right = sum(entry.result in _RIGHT for entry in crashed)
@@ -74,12 +86,11 @@ def _sentence(crashed: Sequence[Measured]) -> str:
     return f"Patches that are kept without a warning and are different: {silent}; {each}.\n"
 
 
-def _project(entry: Measured) -> str:
-    return entry.project
-
-
-def _kind(entry: Measured) -> str:
-    return entry.what
+_GROUPS: dict[str, Callable[[Measured], str]] = {
+    "project": lambda entry: entry.project,
+    "kind": lambda entry: entry.what,
+    "form": lambda entry: entry.form,
+}
 
 
 def _grouped(entries: Sequence[Measured], key: Callable[[Measured], str]) -> list[tuple[str, list[Measured]]]:
