@@ -92,7 +92,7 @@ def _repaired(settings: Settings) -> Repaired:
         changes=tuple(change_of(*each) for each in kept),
         originals={file: before for file, before, _ in kept},
         still_failing=suite.failed if suite is not None else (),
-        has_patch=bool(kept),
+        is_passing=done.exit_code == ExitCode.PASS,
     )
 
 
@@ -107,7 +107,3 @@ def _suite(settings: Settings) -> SuiteRun:
     if not run.ended:
         return SuiteRun(run.failed, "the run of the whole suite did not come to its end")
     return SuiteRun(run.failed)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -71,7 +71,7 @@ class Repaired:
     changes: tuple[FileChange, ...]
     originals: Mapping[str, bytes]
     still_failing: tuple[str, ...]
-    has_patch: bool
+    is_passing: bool
 
 
 @dataclass(frozen=True, slots=True)

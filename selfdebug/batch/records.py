@@ -52,7 +52,7 @@ class Job:
 
 
 class JobState(StrEnum):
-    """How a job ended: with a patch, without one, or not at all."""
+    """How a job ended: its tests pass, some still fail, or nobody knows."""
 
     REPAIRED = "repaired"
     NOT_REPAIRED = "not-repaired"

@@ -159,7 +159,7 @@ class _Batch:
         answer = reply.answer
         if isinstance(answer, Repaired):
             project.originals.update(answer.originals)
-            state = JobState.REPAIRED if answer.has_patch else JobState.NOT_REPAIRED
+            state = JobState.REPAIRED if answer.is_passing else JobState.NOT_REPAIRED
             sentence, changes = str(answer.report["message"]), answer.changes
             result = JobResult(
                 job, state, sentence, reply.seconds, reply.tries, changes, answer.still_failing, answer.report

@@ -177,7 +177,7 @@ def _targets(
 def _failures_in(log: str, settings: Settings) -> tuple[Failure, ...]:
     if log != "-" and not Path(log).exists():
         raise UsageError(f"{log} is neither a folder, nor a test, nor a file that is there.")
-    with options.opened_log(log) as file:
+    with progress(sys.stderr) as show_event, options.opened_log(log, show_event) as file:
         found = read_log_stream(file, settings.root, settings.log_root)
     for note in found.notes:
         output.say(note)

@@ -45,7 +45,7 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
     """
     if log is None and sys.stdin.isatty():
         raise UsageError("Give the LOG to read, or pipe one in: pytest | selfdebug failures")
-    with options.opened_log(log or "-") as file:
+    with progress(sys.stderr) as show_event, options.opened_log(log or "-", show_event) as file:
         found = read_log_stream(file, config.project_root(root), log_root)
     if as_json:
         output.write(dumps(document(found)))

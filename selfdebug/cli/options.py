@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
 from selfdebug import config
 from selfdebug.config import Settings
 from selfdebug.errors import InputError, UsageError
+from selfdebug.model import Progress
 from selfdebug.reports import format_names
+from selfdebug.terminal import STAGE_INTERVAL
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_MEGABYTE = 1_000_000
+_BLOCK = 1 << 20
 
 
 def _path(**kwargs: Any) -> click.Path:
@@ -156,22 +165,45 @@ def read_log(log: str | None) -> bytes | None:
     """
     if log is None:
         return None
-    with opened_log(log) as file:
+    with opened_log(log, lambda _event: None) as file:
         return file.read()
 
 
+class _ShownFile(io.RawIOBase):
+    """A file that tells how much of it has been read, of `total` bytes where that is known."""
+
+    def __init__(self, file: BinaryIO, total: int | None, show: Callable[[Progress], None]) -> None:
+        self._file, self._show = file, show
+        self._read, self._began = 0, time.monotonic()
+        self._total = total // _MEGABYTE if total else None
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Read the next bytes."""
+        view = memoryview(buffer)
+        data = self._file.read(len(view))
+        view[: len(data)] = data
+        self._read += len(data)
+        if time.monotonic() - self._began > STAGE_INTERVAL:  # most logs are read in less
+            self._show(Progress("read", "MB of the log", self._read // _MEGABYTE, self._total))
+        return len(data)
+
+
 @contextmanager
-def opened_log(log: str) -> Iterator[BinaryIO]:
+def opened_log(log: str, show: Callable[[Progress], None]) -> Iterator[BinaryIO]:
     """The captured output that LOG names, to be read block by block: a file, or `-` for standard input.
 
-    Raises InputError with the system's reason when it cannot be read.
+    `show` is told how far it has been read. Raises InputError with the system's reason when it cannot be read.
     """
     try:
         if log == "-":
-            yield sys.stdin.buffer
+            yield io.BufferedReader(_ShownFile(sys.stdin.buffer, None, show), _BLOCK)
         else:
             with Path(log).open("rb") as file:
-                yield file
+                yield io.BufferedReader(_ShownFile(file, Path(log).stat().st_size, show), _BLOCK)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"Cannot read the log {log}: {reason}.") from error

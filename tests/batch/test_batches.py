@@ -276,9 +276,8 @@ def test_a_batch_that_is_not_there_any_more_starts_nothing(order: Order) -> None
 # ---------------------------------------------------------------- Dask
 
 
-def test_a_dask_cluster_takes_the_same_orders(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dask_cluster_takes_the_same_orders(order: Order) -> None:
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
