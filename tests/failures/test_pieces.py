@@ -67,6 +67,60 @@ ONE_TYPE_ERROR: Told = [("TypeError", "a.py:3")]
             ONE_TYPE_ERROR,
         ),
         (
+            "what Lambda answers",
+            (
+                'Response: {"errorMessage": "no", "errorType": "TypeError", "requestId": "1", '
+                '"stackTrace": ["  File \\"/srv/app/a.py\\", line 3, in f\\n    x\\n", "[... 2 more]"]}\n'
+            ),
+            ONE_TYPE_ERROR,
+        ),
+        ("JSON with frames of something else", '{"frames": 3}\n' + TRACEBACK + "TypeError: no\n", ONE_TYPE_ERROR),
+        (
+            "a record that is not whole, from an indented one",
+            '{\n"frames": [\n' + TRACEBACK + "TypeError: no\n",
+            ONE_TYPE_ERROR,
+        ),
+        (
+            "Sentry's event of an SDK without ids, from other languages' frames",
+            (
+                '{"values": [{"type": "ValueError", "value": "v", "stacktrace": null}, '
+                '{"type": "TypeError", "value": "no", '
+                '"stacktrace": {"frames": [{"function": "g"}, '
+                '{"abs_path": "/srv/app/a.py", "lineno": 3, "function": "f"}]}}]}'
+                "\n"
+            ),
+            ONE_TYPE_ERROR,
+        ),
+        (
+            "behave's message of several lines",
+            (
+                "  Scenario: a  # features/a.feature:3\n    When b  # a.py:3\n"
+                "      ASSERT FAILED: 1\n      is not 2\n\n    Then c  # None\n"
+            ),
+            [("AssertionError", "a.py:3")],
+        ),
+        (
+            "TeamCity without details",
+            (
+                "##teamcity[testFailed name='m.T.test_a' message='1 is not 2|n' details='']\n"
+                "##teamcity[testFinished name='m.T.test_a']\n"
+            ),
+            [("AssertionError", None)],
+        ),
+        (
+            "a box of a group that was cut",
+            (
+                "╭─ Traceback (most recent call last) ─╮\n│ /srv/app/a.py:3 in f │\n╰─────────────────────╯\n"
+                "TypeError: no\n\n╭─ Sub-exception #1 ─╮\n│ KeyError: 1 │\nand so on\n"
+            ),
+            ONE_TYPE_ERROR,
+        ),
+        (
+            "a record that was wrapped, and one that was cut",
+            '{"a": "' + "b" * 73 + "\n" + "c" * 70 + '"}\n{"a": "' + "b" * 73 + "\n" + TRACEBACK + "TypeError: no\n",
+            ONE_TYPE_ERROR,
+        ),
+        (
             "a marker between entries",
             TRACEBACK + "--- <exception caught here> ---\n" + FRAME + "builtins.TypeError: no\n",
             ONE_TYPE_ERROR,

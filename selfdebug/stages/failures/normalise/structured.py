@@ -66,8 +66,10 @@ def _printed(text: str) -> list[str]:
         document, _ = json.JSONDecoder(strict=False).raw_decode(text, start) if start >= 0 else (None, 0)
     except (ValueError, RecursionError):
         return []
-    told = list(_exceptions(document, 0))
-    return ["", *(line for one in told for text in _traceback(one, 0).format() for line in text.split("\n"))]
+    shown = [
+        line for one in _exceptions(document, 0) for text in _traceback(one, 0).format() for line in text.split("\n")
+    ]
+    return ["", *shown] if shown else []
 
 
 def _exceptions(value: Any, depth: int) -> Iterator[_Told]:
