@@ -13,7 +13,7 @@ from functools import singledispatch
 
 import libcst as cst
 
-from codemods.selfdebug.source import Source
+from codemods.selfdebug.source import Clause, Source
 from codemods.selfdebug.spans import Span, text_at
 from codemods.selfdebug.units import Unit, line_unit
 
@@ -79,8 +79,8 @@ _TAKING_ELEMENTS = frozenset({"sum", "max", "min", "sorted", "join", "fsum", "pr
 _Use = tuple[Operation, str, int, cst.CSTNode, cst.BaseExpression]
 
 
-def dereferences(source: Source, statement: ast.stmt) -> tuple[Dereference, ...]:
-    """The dereferences in `statement`'s own expressions (those of nested statements left out), in source order.
+def dereferences(source: Source, statement: Clause) -> tuple[Dereference, ...]:
+    """The dereferences in the own expressions of a statement or clause, in source order, without those of its body.
 
     Raises RefusedError or TargetNotFoundError when the statement cannot be parsed apart.
     """
@@ -100,7 +100,7 @@ def _is_own(span: Span, region: Span, inner: list[Span]) -> bool:
     return region.contains(span) and not any(child.contains(span) for child in inner)
 
 
-def _nested_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
+def _nested_statements(statement: Clause) -> Iterator[ast.stmt]:
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.stmt):
             yield child

@@ -184,7 +184,7 @@ CASES = [
     (
         "a None among attributes that are added up",
         "def f(us):\n    return sum(u.n for u in us)\n",
-        "from types import SimpleNamespace as N\nassert f([N(n=1), N(n=None)]) == 1",
+        "assert f([N(n=1), N(n=None)]) == 1",
         ("comprehension-filter", "return sum(u.n for u in us if u.n is not None)", 1),
     ),
     (

@@ -29,7 +29,7 @@ def lines_of_spots(text: str, line: int, error: ExceptionRecord = NO_NAME) -> li
 
 def test_two_attributes_of_one_none_get_their_defaults_together() -> None:
     code = "def f(u):\n    first = u.a\n    second = u.b  # both\n    return first + second\n"
-    found = repaired(code, "from types import SimpleNamespace as N\nassert f(N(a=1, b=2)) == 3\nassert f(None) == 0")
+    found = repaired(code, "assert f(N(a=1, b=2)) == 3\nassert f(None) == 0")
     assert found.text == (
         "def f(u):\n    first = u.a if u is not None else 0\n    second = u.b if u is not None else 0  # both\n"
         "    return first + second\n"

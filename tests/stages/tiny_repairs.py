@@ -5,7 +5,6 @@ The whole loop over real processes is held by tests/loop; here many faults are g
 
 from __future__ import annotations
 
-import ast
 import builtins
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -66,12 +65,12 @@ def repaired(code: str, test: str, most: int = 60) -> Repaired:
     raise AssertionError(f"none of {len(tried)} candidates passes for: {sentence}\n" + "\n".join(tried))
 
 
-def raised_by(code: str, test: str, names: Mapping[str, Any] | None = None) -> Exception | None:
-    """What the test raises with this module, or None."""
-    module: dict[str, Any] = {"__name__": "m", **(names or {})}
+def raised_by(code: str, test: str) -> Exception | None:
+    """What the test, to which `N` is a namespace with given attributes, raises with this module, or None."""
+    module: dict[str, Any] = {"__name__": "m"}
     try:
         exec(compile(code, MODULE, "exec", dont_inherit=True), module)
-        exec(compile(test, TEST, "exec", dont_inherit=True), dict(module))
+        exec(compile(test, TEST, "exec", dont_inherit=True), {**module, "N": types.SimpleNamespace})
     except Exception as error:  # noqa: BLE001 - whatever the program under test raises is what is asked for
         return error
     return None
@@ -140,8 +139,3 @@ def _probed_run(sources: Mapping[str, bytes], test: str) -> PytestRun:
 
 def _value(value: object) -> Value:
     return Value(type(value).__name__, repr(value), value is None)
-
-
-def same_program(one: str, other: str) -> bool:
-    """Whether two texts are the same but for layout and quotes."""
-    return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))

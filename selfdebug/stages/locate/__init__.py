@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
-from codemods.selfdebug.source import Source
+from codemods.selfdebug.source import Clause, Source, line_range
 from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Frame, Receiver
 from selfdebug.stages.locate.rules import RULES
@@ -86,10 +86,10 @@ def locate_call(frame: Frame, source: Source) -> FaultLocation | Unlocated:
     return Unlocated(f"{frame.file}:{frame.line} passes no argument that could be None")
 
 
-def _statements_at(source: Source, frame: Frame) -> Iterator[ast.stmt]:
-    """The statements whose own code covers the frame's line (or its columns), innermost first."""
+def _statements_at(source: Source, frame: Frame) -> Iterator[Clause]:
+    """The statements and `case` clauses whose own code covers the frame's line (or its columns), innermost first."""
     line = frame.line or 0
-    found: list[tuple[int, ast.stmt]] = []
+    found: list[tuple[int, Clause]] = []
     todo: list[tuple[int, ast.AST]] = [(0, source.tree)]
     while todo:
         depth, node = todo.pop()
@@ -99,29 +99,32 @@ def _statements_at(source: Source, frame: Frame) -> Iterator[ast.stmt]:
                     found.append((depth, child))
                     todo.append((depth + 1, child))
             elif isinstance(child, ast.ExceptHandler | ast.match_case):
+                if isinstance(child, ast.match_case) and child.guard is not None:
+                    first, last = child.pattern.lineno, child.guard.end_lineno or child.guard.lineno
+                    found.extend([(depth, child)] if first <= line <= last else [])
                 todo.append((depth, child))
     own = [(depth, node) for depth, node in found if line <= _last_own_line(node)]
-    own.sort(key=lambda entry: (-entry[0], not _holds(source, entry[1], frame.span), entry[1].col_offset))
+    own.sort(key=lambda entry: (-entry[0], not _holds(source, entry[1], frame.span), source.extent(entry[1])))
     for _, node in own:
         yield node
 
 
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(item.lineno for item in decorators)])
+def _first_line(node: Clause) -> int:
+    return line_range(node)[0]
 
 
-def _last_own_line(node: ast.stmt) -> int:
-    """The last line of a compound statement's header, or of a simple statement."""
-    last = node.end_lineno or node.lineno
+def _last_own_line(node: Clause) -> int:
+    """The last line of a compound statement's or clause's header, or of a simple statement."""
+    first_own, last = line_range(node)
     body: list[ast.stmt] = [child for child in getattr(node, "body", ()) if isinstance(child, ast.stmt)]
     if not body or isinstance(node, ast.Try | ast.TryStar):
         return last
     first = _first_line(body[0])
-    return first if first == node.lineno else max(node.lineno, first - 1)
+    start = first_own if isinstance(node, ast.match_case) else node.lineno
+    return first if first == start else max(start, first - 1)
 
 
-def _own_code(source: Source, statement: ast.stmt) -> str:
+def _own_code(source: Source, statement: Clause) -> str:
     """The statement's text without the statements in it."""
     span = source.extent(statement)
     last = _last_own_line(statement)
@@ -130,11 +133,11 @@ def _own_code(source: Source, statement: ast.stmt) -> str:
     return text_at(source.lines, Span(span.start_line, span.start_column, last + 1, 0)).rstrip()
 
 
-def _holds(source: Source, node: ast.stmt, span: Span | None) -> bool:
+def _holds(source: Source, node: Clause, span: Span | None) -> bool:
     return span is not None and source.extent(node).contains(span)
 
 
-def _is_deliberate(statement: ast.stmt, source: Source, frame: Frame, exception: ExceptionRecord) -> bool:
+def _is_deliberate(statement: Clause, source: Source, frame: Frame, exception: ExceptionRecord) -> bool:
     """Whether the statement is a `raise` that was carried out, not one whose expression crashed."""
     if not isinstance(statement, ast.Raise):
         return False
