@@ -120,7 +120,7 @@ PLACES = [
     (
         "async with",
         "async def f(c):\n    async with c.lock:\n        return 1\n",
-        "import asyncio, contextlib as c\nr = asyncio.run\nassert r(f(N(lock=c.nullcontext()))) == 1\nassert r(f(None)) is None",
+        "import asyncio as a, contextlib as c\nassert a.run(f(N(lock=c.nullcontext()))) == 1\nassert a.run(f(None)) is None",
         "async with c.lock:",
     ),
     (
