@@ -40,6 +40,8 @@ class Step:
             return [parent.value] if parent.value else []
         if isinstance(parent, cst.Assign | cst.NamedExpr | cst.Attribute | cst.For):  # targets are bound afterwards
             return []
+        if isinstance(parent, cst.BaseComp | cst.CompFor) and not _is_deferred(parent, self.child):
+            return []  # the first iterable comes before the element and the target, which are written before it
         if isinstance(parent, cst.IfExp):
             return [] if self.child is parent.test else [parent.test]
         if isinstance(parent, cst.Call) and self.child is not parent.func and isinstance(parent.func, cst.Attribute):

@@ -64,6 +64,12 @@ class WrapStatement(Guard):
             Parameters(test=Test.HAS_ATTRIBUTE),
         ),
         Example(
+            "class A:\n    def f(self):\n        self.made = [make(v) for v in ‹«self.pick»(1)›]\n"
+            "        return self.made\n",
+            "class A:\n    def f(self):\n        if self.pick is not None:\n"
+            "            self.made = [make(v) for v in self.pick(1)]\n        return self.made\n",
+        ),
+        Example(
             "‹«done»()›\n",
             "if callable(done):\n    done()\n",
             Parameters(test=Test.CALLABLE),
