@@ -162,18 +162,33 @@ def what_is_wrong(source: Source, edit: Edit, after: bytes) -> str | None:
 
 
 def _second(source: Source, attempt: Attempt, everywhere: list[Place], after: bytes) -> str | None:
-    """Whether the guard can be put at as many places that look like this one as before."""
+    """Whether the guard can be put at as many places that look like this one as before.
+
+    What the guard itself wrote may look like the place as well: the receiver's own receiver is not counted, and where
+    the receiver still stands there as it was, nothing but the places with this receiver.
+    """
     lines = source.extent(source.statement_at(attempt.place.target.receiver).levels[-1].node)
     changed = Source.parse(after)
     grown = len(changed.lines) - len(source.lines)
-    before = _applicable(source, attempt, everywhere, (lines.start_line, lines.end_line))
-    left = _applicable(changed, attempt, places(changed), (lines.start_line, lines.end_line + grown))
+    receiver = text_at(source.lines, attempt.place.target.receiver)
+    look = attempt.place.look
+    old = _alike(source, everywhere, look, receiver, range(lines.start_line, lines.end_line + 1))
+    new = _alike(changed, places(changed), look, receiver, range(lines.start_line, lines.end_line + grown + 1))
+    if any(text == receiver for text, _ in new):
+        old, new = ([(text, other) for text, other in found if text == receiver] for found in (old, new))
+    before, left = _applicable(source, attempt, old), _applicable(changed, attempt, new)
     return f"can be applied again ({left} places after, {before} before)" if left >= before else None
 
 
-def _applicable(source: Source, attempt: Attempt, everywhere: list[Place], lines: tuple[int, int]) -> int:
-    return sum(
-        applied(source, Attempt(other, attempt.guard, attempt.parameters)) is not None
+def _alike(source: Source, everywhere: list[Place], look: str, receiver: str, lines: range) -> list[tuple[str, Place]]:
+    """The places in the lines that look like this one, each with its receiver as text; no part of the receiver."""
+    found = [
+        (text_at(source.lines, other.target.receiver), other)
         for other in everywhere
-        if other.look == attempt.place.look and lines[0] <= other.target.receiver.start_line <= lines[1]
-    )
+        if other.look == look and other.target.receiver.start_line in lines
+    ]
+    return [(text, other) for text, other in found if text == receiver or text not in receiver]
+
+
+def _applicable(source: Source, attempt: Attempt, found: list[tuple[str, Place]]) -> int:
+    return sum(applied(source, Attempt(other, attempt.guard, attempt.parameters)) is not None for _, other in found)
