@@ -74,13 +74,16 @@ class ForkServer(ABC):
         sources: Mapping[str, bytes] | None = None,
         env: Mapping[str, str] | None = None,
         start_timeout: float = 600.0,
+        alone: bool = True,
     ) -> None:
+        """With `alone`, nothing else runs tests of the project at the same time; else forks must share nothing."""
         self.refusal = _why_not_here(interpreter)
         self.problem: str | None = None
         self.is_beyond_forks = False
         self.control: PytestRun | None = None
         self._project = ProjectFiles(root)
         self._node_ids = tuple(node_ids)
+        self._alone = alone
         self._request = Request(
             interpreter=interpreter,
             root=self._project.root,

@@ -12,14 +12,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from selfdebug.model import Tier
 from selfdebug.pytest_process.bytecode import ProjectBytecode, share_bytecode
 from selfdebug.pytest_process.forkserver import ForkServer
 from selfdebug.pytest_process.scratch import JOB_PREFIX
-
-_MODULES = "modules.json"
 
 _LEARN = {"learn": True}
 
@@ -30,7 +29,7 @@ class PreloadedServer(ForkServer):
     tier: ClassVar[Tier] = Tier.PRELOADED
     _variable: ClassVar[str] = "SELFDEBUG_PRELOADED"
 
-    _modules: Mapping[str, Any]
+    _modules: Mapping[str, Any] = MappingProxyType({"origins": {}, "environment": []})  # as a first run tells them
     _bytecode: ProjectBytecode | None = None
 
     def _why_no_control(self) -> str | None:
@@ -40,7 +39,7 @@ class PreloadedServer(ForkServer):
             return first.problem
         modules = self._modules
         self._bytecode = ProjectBytecode(self._first_bytecode, self._request.root, before=began)
-        problem = self._asked({"preload": modules}, time.monotonic() + self._seconds_left())
+        problem = self._asked({"preload": dict(modules)}, time.monotonic() + self._seconds_left())
         if problem is not None:
             return problem
         second = self._run({}, self._seconds_left(), _LEARN)
@@ -60,7 +59,7 @@ class PreloadedServer(ForkServer):
         share_bytecode(prefix, self._request.interpreter, self._request.root)
         if self._bytecode is not None:
             self._bytecode.put(prefix)
-        yield {"bytecode": str(prefix), "modules": str(modules)}
+        yield {"bytecode": str(prefix), "modules": str(modules), "alone": self._alone}
         if modules.is_file():
             self._modules = json.loads(modules.read_bytes())
             if self._bytecode is None:

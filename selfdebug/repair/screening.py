@@ -138,6 +138,7 @@ class Screening:
             pytest_args=self.settings.pytest_args,
             sources=edited if self.settings.dry_run else None,
             start_timeout=self.settings.timeout,
+            alone=self.settings.jobs == 1,
         ).start()
 
 

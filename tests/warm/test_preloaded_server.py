@@ -209,6 +209,16 @@ def test_a_crash_and_a_hang_are_no_verdicts(tmp_path: Path, interpreter: Interpr
         assert run is not None or server.refusal == "3 runs had no result"
 
 
+def test_tests_that_share_a_file_are_judged_alone_only(tmp_path: Path, interpreter: Interpreter) -> None:
+    subject = SUBJECT.replace("    return", "    open('shared.txt', 'a').close()\n    return")
+    root = written(tmp_path, {"subject.py": subject, "test_subject.py": TEST})
+    sources = {"subject.py": subject.replace("user.name", GOOD).encode()}
+    for alone in (True, False):
+        with PreloadedServer(interpreter, root, node_ids=["test_subject.py"], alone=alone) as server:
+            assert (server.run(sources, 60) is not None) == alone
+            assert server.refusal == (None if alone else "the tests left traces outside their process")
+
+
 def test_a_file_that_no_test_imports_is_left_to_an_edit_in_place(tmp_path: Path, interpreter: Interpreter) -> None:
     root = written(tmp_path, {"subject.py": SUBJECT, "other.py": "", "test_subject.py": TEST})
     with PreloadedServer(interpreter, root, node_ids=["test_subject.py"]) as server:

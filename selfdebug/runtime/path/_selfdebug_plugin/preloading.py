@@ -5,7 +5,8 @@ on from there as a plain run does, with the edited files served from memory; it 
 
 Between two jobs the libraries that the project's files import can be imported here, for all later children. A job
 with "learn" tells which these are, in the file that it names: {"origins": {name: [class of the loader, path]},
-"environment": [names of variables that were set or changed while the tests were collected]}.
+"environment": [names of variables that were set or changed while the tests were collected]}. A run that is "alone" may
+change what it likes outside its process, as any other run of the tests does.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from typing import Any, Generator, Iterator
 
 import pytest
 
-from .forking import open_descriptors, why_not_fork
+from .forking import Footprints, open_descriptors, why_not_fork
 from .journal import Journal
 from .reporter import Reporter
-from .serving import FINE, SPREAD, Message, Server, fork, is_distributed, read_sources
+from .serving import FINE, SPREAD, UNFIT, Message, Server, fork, is_distributed, read_sources
 from .sources import MemoryFinder
 from .tracebacks import Project
 
@@ -45,10 +46,12 @@ class PreloadedSession:
         self._server = Server(descriptor)
         self._journal, self._reporter, self._finder = journal, reporter, finder
         self._temporary = os.environ["TMPDIR"]
+        self._scratch = os.path.dirname(journal.base)
         self._project = Project(os.environ["SELFDEBUG_ROOT"])
         self._known = open_descriptors()
         self._job: Message = {}
         self._environment: dict[str, str] = {}
+        self._footprints: Footprints | None = None
 
     # ------------------------------------------------------------ hooks
 
@@ -84,7 +87,8 @@ class PreloadedSession:
     def pytest_sessionfinish(self) -> Generator[None, Any, None]:
         """Leave as soon as the last record is written."""
         yield
-        _exit(FINE)
+        has_left_traces = self._footprints is not None and self._footprints.first is not None
+        _exit(UNFIT if has_left_traces else FINE)
 
     # ------------------------------------------------------------ one job
 
@@ -111,6 +115,9 @@ class PreloadedSession:
         sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = job["bytecode"]
         self._reporter.move(MemoryFinder.on_top_of(self._finder, sources, self._journal))
         self._environment = dict(os.environ)
+        if not job["alone"]:
+            self._footprints = Footprints(self._scratch)
+            self._footprints.watch()
 
     def _changed_variables(self) -> list[str]:
         after = {name: value for name, value in os.environ.items() if not name.startswith("SELFDEBUG_")}
