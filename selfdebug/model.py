@@ -558,7 +558,10 @@ class Declined(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One turn of the loop: a diagnosis, its trials, and the patch that was kept for the next turn, if any."""
+    """One turn of the loop: a diagnosis, its trials, and the patch that was kept for the next turn, if any.
+
+    `is_complete` says that there is no further candidate.
+    """
 
     number: int
     diagnosis: Diagnosis
@@ -568,6 +571,7 @@ class Attempt:
     firings: tuple[Firing, ...] | None = None
     alternatives: tuple[Alternative, ...] = ()
     declined: Declined | None = None
+    is_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def attempt(bench: Bench, number: int, case: Case, budget: int) -> Attempt:
             _record(bench, case, decided)
             trials, patch = tuple(search.trials), decided.contender.patch
             return Attempt(number, case.diagnosis, trials, patch, decided.pins, decided.firings, decided.alternatives)
-    return Attempt(number, case.diagnosis, tuple(search.trials), None)
+    return Attempt(number, case.diagnosis, tuple(search.trials), None, is_complete=search.is_complete)
 
 
 def _decided(bench: Bench, search: Search, found: Sequence[Found]) -> _Kept | Declined | None:

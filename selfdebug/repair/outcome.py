@@ -150,6 +150,9 @@ def exhausted(bench: Bench, work: Work) -> Repair:
     if not work.tried:
         ending = Ending(ExitCode.STILL_FAILING, "no-candidate", FinalStatus.FAIL, f"{why} Nothing was changed.")
         return _repair(bench, work, ending)
+    wanted = _wanted_of_no_guard(work)
+    if wanted is not None:
+        return _no_guard_fits(bench, work, wanted)
     backup = _stashed(bench, work, dict(work.good) or _best(work))
     if bench.originals and not bench.settings.dry_run:
         bench.roll_back()
@@ -161,6 +164,33 @@ def exhausted(bench: Bench, work: Work) -> Repair:
         sentence += f" The best attempt is kept as {backup[0]}."
     ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)
     return replace(_repair(bench, work, ending), rollback=True, backup=backup)
+
+
+def _wanted_of_no_guard(work: Work) -> Failure | None:
+    """What a test still complains of when all guards have been tried, and with some of them it no longer crashes."""
+    if work.good or not all(turn.is_complete for turn in work.attempts):
+        return None
+    judged = [trial for turn in work.attempts for trial in turn.trials if trial.verdict is not Verdict.REFUSED]
+    complaints = [trial.next_failure for trial in judged if trial.next_failure and _is_complaint(trial.next_failure)]
+    is_ineffective = all(trial.verdict is Verdict.INEFFECTIVE for trial in judged)
+    return complaints[0] if complaints and is_ineffective else None
+
+
+def _is_complaint(failure: Failure) -> bool:
+    deepest = failure.crash.deepest
+    return failure.crash.exception.short_type == "AssertionError" and deepest is not None and deepest.is_test
+
+
+def _no_guard_fits(bench: Bench, work: Work, wanted: Failure) -> Repair:
+    """The evidence is against any guard: the diagnosis is the answer."""
+    if bench.originals and not bench.settings.dry_run:
+        bench.roll_back()
+    said = (wanted.crash.exception.message.splitlines() or [""])[0][:160]
+    sentence = (
+        f"No guard gives what {wanted.node_id} asserts ({said}): {counted(work.tried, 'candidate')} tried, none kept."
+    )
+    ending = Ending(ExitCode.STILL_FAILING, "no-guard-fits", FinalStatus.FAIL, sentence)
+    return replace(_repair(bench, work, ending), rollback=bool(bench.originals))
 
 
 def _would_be_kept(bench: Bench, work: Work) -> str:

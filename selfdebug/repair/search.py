@@ -32,13 +32,17 @@ class Found:
 
 @dataclass(slots=True)
 class Search:
-    """Judges at most `budget` candidates; `trials` holds the refused ones, too."""
+    """Judges at most `budget` candidates; `trials` holds the refused ones, too.
+
+    `is_complete` says that none is left.
+    """
 
     bench: Bench
     case: Case
     budget: int
     trials: list[Trial] = field(default_factory=list)
     tried: int = 0
+    is_complete: bool = False
 
     def plausible(self) -> Iterator[list[Found]]:
         """What makes the failing tests pass: each first one with those of the next candidates that do so, too."""
@@ -62,6 +66,7 @@ class Search:
             trial = screened(self.bench, patch, self.case.group, f"candidate {self.tried}", forked)
             self.trials.append(trial)
             yield Found(trial, self.bench.recorder.last("try"))
+        self.is_complete = True
 
     def _begun(self) -> Iterator[tuple[Patch, Ask]]:
         group = self.case.group

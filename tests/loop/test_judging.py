@@ -132,6 +132,23 @@ def test_a_raise_whose_contract_a_test_states_is_not_guarded(tmp_path: Path) -> 
     assert not (root / ".selfdebug").exists() or not list((root / ".selfdebug").glob("*.bak"))
 
 
+def test_a_value_that_no_guard_can_give_is_answered_with_the_diagnosis(tmp_path: Path) -> None:
+    tests = """
+    from shop import tag
+
+    def test_that_asks_for_more():
+        assert tag(None) == "none of them"[:4]
+    """
+    code = "def tag(text):\n    text.strip()\n    return [text]\n"
+    root = project(tmp_path, {"shop.py": code, "test_shop.py": tests})
+    done = run(root)
+    assert (done.exit_code, done.exit_reason, done.files_patched) == (1, "no-guard-fits", ())
+    assert done.sentence.startswith("No guard gives what test_shop.py::test_that_asks_for_more asserts (assert ")
+    assert (root / "shop.py").read_text() == code
+    assert done.backup == ()
+    assert done.attempts[0].diagnosis.origin
+
+
 def test_what_keep_partial_would_keep_is_named(tmp_path: Path) -> None:
     code = """
     def tag(text):
