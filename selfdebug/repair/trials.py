@@ -153,7 +153,8 @@ def _learn(bench: Bench, suite: PytestRun) -> None:
             run = bench.run_suite(calls=True)
             gap = f", which cannot be told here: {run.calls.gap}" if run.calls is not None and run.calls.gap else ""
             step.describe(f"The suite without a patch was run to see which tests run which functions{gap}.")
-        bench.known.update(run.outcomes)
+        if not bench.not_accepted:  # else a guard that only led further may be what makes a test fail
+            bench.known = {**dict(run.outcomes), **bench.known}
 
 
 def _unconfirmed(bench: Bench, trial: Trial, suite: PytestRun, group: Group) -> str | None:
