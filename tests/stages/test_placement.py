@@ -119,9 +119,9 @@ PLACES = [
     ),
     (
         "async with",
-        "async def f(c):\n    async with c.lock:\n        return 1\n",
-        "import asyncio as a, contextlib as c\nassert a.run(f(N(lock=c.nullcontext()))) == 1\nassert a.run(f(None)) is None",
-        "async with c.lock:",
+        "import asyncio, contextlib as c\nasync def f(u):\n    async with u.lock:\n        return 1\n",
+        "assert asyncio.run(f(N(lock=c.nullcontext()))) == 1\nassert asyncio.run(f(None)) is None",
+        "async with u.lock:",
     ),
     (
         "async comprehension",
