@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from collections.abc import Iterable, Iterator
@@ -34,16 +35,27 @@ def imports_of(name: str, file: str, texts: Iterable[tuple[str, bytes]]) -> Iter
 def _in_file(name: str, file: str, text: str) -> Iterator[tuple[int, str]]:
     """How one file binds the name at its top level: the import that it has, or the one of what it defines."""
     word = re.escape(name)
-    imported = re.compile(
-        rf"^(from [\w.]+ import )(?:[^#\n]*[\s,(])?({word}|\w+ as {word})\b|^import [\w.]+ as {word}\b"
-    )
     defined = re.compile(rf"^(?:class|def|async def) {word}\b|^{word}\s*(?::[^=]+)?=(?!=)")
     for number, line in enumerate(text.splitlines(), 1):
-        found = imported.match(line)
-        if found is not None and not line.startswith("from ."):
-            yield number, f"{found[1]}{found[2]}" if found[1] else found[0]
+        if line.startswith(("import ", "from ")) and name in line:
+            yield from ((number, code) for code in _imported(name, line))
         elif defined.match(line) and (module := _module_of(file)):
             yield number, f"from {module} import {name}"
+
+
+def _imported(name: str, line: str) -> Iterator[str]:
+    """The import that binds the name alone; none for one that goes on in the next line, or is relative."""
+    try:
+        node = ast.parse(line).body[0]
+    except SyntaxError:
+        return
+    if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "level", 0):
+        return
+    for alias in node.names:
+        if (alias.asname or alias.name) == name:
+            node.names = [alias]
+            yield ast.unparse(node)
+            return
 
 
 def _module_of(file: str) -> str:
