@@ -60,10 +60,19 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def report(title: str, timings: list[Timing], folder: Path | None, peaks: Mapping[str, float] | None = None) -> None:
+QUICKER = "times as quick as the first way"
+
+
+def report(
+    title: str,
+    timings: list[Timing],
+    folder: Path | None,
+    peaks: Mapping[str, float] | None = None,
+    caption: str = QUICKER,
+) -> None:
     """Print a table; write `title`.json and .svg into `folder`, if one is given.
 
-    `peaks` are the highest resident memory of subjects, in MB.
+    `peaks` are the highest resident memory of subjects, in MB; `caption` says what the ratios are.
     """
     print(f"{'':28} {'way':34} {'median ms':>10} {'lowest':>9} {'highest':>9} {'times':>8}")
     for each in timings:
@@ -73,13 +82,19 @@ def report(title: str, timings: list[Timing], folder: Path | None, peaks: Mappin
         folder.mkdir(parents=True, exist_ok=True)
         document = {
             "title": title,
-            "command": shlex.join(["python", "-m", "benchmarks", title, *sys.argv[2:]]),
+            "command": _command(title, sys.argv[2:]),
             "session": session(),
             "timings": [asdict(each) for each in timings],
             "peaks": dict(peaks or {}),
         }
         (folder / f"{title}.json").write_text(json.dumps(document, indent=1) + "\n")
-        (folder / f"{title}.svg").write_text(drawn(title, timings))
+        (folder / f"{title}.svg").write_text(drawn(title, timings, caption))
+
+
+def _command(title: str, options: list[str]) -> str:
+    """The command line, with the folder for the figures as DIR."""
+    shown = ["DIR" if before == "--folder" else each for before, each in zip(["", *options], options, strict=False)]
+    return shlex.join(["python", "-m", "benchmarks", title, *shown])
 
 
 def session() -> dict[str, object]:
@@ -94,8 +109,8 @@ def session() -> dict[str, object]:
     }
 
 
-def drawn(title: str, timings: list[Timing]) -> str:
-    """A bar for each way, as long as it is quicker than the first."""
+def drawn(title: str, timings: list[Timing], caption: str = QUICKER) -> str:
+    """A bar for each way, as long as its ratio."""
     height = 24
     widest = max(each.ratio for each in timings)
     rows = []
@@ -110,5 +125,5 @@ def drawn(title: str, timings: list[Timing]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="820" height="{total}" font-family="sans-serif" font-size="12">'
     )
-    caption = f'<text x="10" y="22" font-weight="bold">{escape(title)}: times as quick as the first way</text>'
-    return "\n".join([head, caption, *rows, "</svg>", ""])
+    heading = f'<text x="10" y="22" font-weight="bold">{escape(title)}: {escape(caption)}</text>'
+    return "\n".join([head, heading, *rows, "</svg>", ""])

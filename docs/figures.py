@@ -2,6 +2,8 @@
 
 python -m benchmarks NAME --folder docs/benchmarks    measure, one after another
 python docs/figures.py [--into FILE]                  write the page
+
+A second session of one benchmark is kept as NAME--WORD.json and .svg.
 """
 
 from __future__ import annotations
@@ -36,9 +38,8 @@ def page() -> str:
     parts = [INTRODUCTION]
     for name, module in MEASUREMENTS.items():
         parts.append(f"## {name}\n\n{_described(importlib.import_module(module).__doc__ or '')}\n")
-        file = FIGURES / f"{name}.json"
-        if file.is_file():
-            parts.append("\n".join(_figures(name, json.loads(file.read_text(encoding="utf-8")))) + "\n")
+        for file in (*FIGURES.glob(f"{name}.json"), *sorted(FIGURES.glob(f"{name}--*.json"))):
+            parts.append("\n".join(_figures(file.stem, json.loads(file.read_text(encoding="utf-8")))) + "\n")
     return "\n".join(parts)
 
 
@@ -52,12 +53,15 @@ def _described(text: str) -> str:
 
 
 def _figures(name: str, document: dict[str, Any]) -> Iterator[str]:
-    session, peaks = document["session"], document["peaks"]
+    session, peaks = document["session"], document.get("peaks", {})
     yield (
         f"Measured on {session['date']}: Python {session['python']}, {session['system']}, {session['cores']} cores, "
         f"load {session['load']} when it ended."
     )
     yield f"\n```console\n{document['command']}\n```\n"
+    if "rows" in document:
+        yield from _counts(document["rows"])
+        return
     memory = " peak MB |" if peaks else ""
     yield f"| | way | seconds | lowest | highest | times as quick |{memory}"
     yield f"| --- | --- | ---: | ---: | ---: | ---: |{' ---: |' if peaks else ''}"
@@ -67,6 +71,15 @@ def _figures(name: str, document: dict[str, Any]) -> Iterator[str]:
         yield f"| {each['subject']} | {each['way']} | {seconds} | {each['ratio']:.2f} |{peak}"
     if not peaks:
         yield f"\n![{name}](benchmarks/{name}.svg)"
+
+
+def _counts(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """A table of counts, whose first column is a name."""
+    name, *columns = rows[0]
+    yield f"| | {' | '.join(columns)} |"
+    yield f"| --- |{' ---: |' * len(columns)}"
+    for row in rows:
+        yield f"| {row[name]} | {' | '.join(str(row[column]) for column in columns)} |"
 
 
 def _seconds(value: float) -> str:

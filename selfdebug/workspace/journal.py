@@ -106,6 +106,10 @@ _KINDS: dict[str, type[Record]] = {
 }
 
 
+_TYPES = {kind: get_type_hints(kind) for kind in _KINDS.values()}
+"""The types of the fields of each kind: looked up once, since each run reads the journals of those before it."""
+
+
 def encode(record: Record) -> bytes:
     """One line for a record; undecodable bytes of file names are escaped."""
     return json.dumps({"kind": type(record).__name__.lower(), **asdict(record)}).encode("ascii") + b"\n"
@@ -120,8 +124,7 @@ def decode(line: bytes) -> Record | None:
     kind = _KINDS.get(str(values.pop("kind", ""))) if isinstance(values, dict) else None
     if kind is None or set(values) != {item.name for item in fields(kind)}:
         return None
-    hints = get_type_hints(kind)
-    if not all(isinstance(value, hints[name]) for name, value in values.items()):
+    if not all(isinstance(value, _TYPES[kind][name]) for name, value in values.items()):
         return None
     return kind(**values)
 
