@@ -228,3 +228,21 @@ def test_an_expected_exception_takes_the_place_of_the_one_that_came() -> None:
     wanted = Expectations(exceptions=("Unknown",))
     edits = texts(found(text, 3, ExceptionRecord("ValueError", "invalid literal"), wanted=wanted))
     assert any("except ValueError as error:\n        raise Unknown(" in edit for edit in edits)
+
+
+NONE_ATTRIBUTE = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 'y'")
+
+
+def test_a_descriptor_gives_itself_back() -> None:
+    text = "class D:\n    def __get__(self, owner, kind=None):\n        x = owner.y\n        return x.z\n"
+    edits = texts(found(text, 3, NONE_ATTRIBUTE))
+    assert text.replace("        x =", "        if owner is None:\n            return self\n        x =") in edits[:3]
+
+
+def test_a_local_result_is_given_back_early_once_it_has_a_value() -> None:
+    text = (
+        "def f(a):\n    found = []\n    found.append(a.y)\n    late = a.y\n    return found or late\n    return found\n"
+    )
+    early = text.replace("    found.append", "    if a is None:\n        return found\n    found.append")
+    assert early in texts(found(text, 3, NONE_ATTRIBUTE))
+    assert not any("return late" in edit for edit in texts(found(text.replace("found or ", ""), 3, NONE_ATTRIBUTE)[:9]))
