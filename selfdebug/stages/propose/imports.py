@@ -49,7 +49,8 @@ def _imported(name: str, line: str) -> Iterator[str]:
         node = ast.parse(line).body[0]
     except SyntaxError:
         return
-    if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "level", 0):
+    is_relative = isinstance(node, ast.ImportFrom) and bool(node.level)
+    if not isinstance(node, ast.Import | ast.ImportFrom) or is_relative:
         return
     for alias in node.names:
         if (alias.asname or alias.name) == name:
