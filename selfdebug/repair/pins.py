@@ -30,6 +30,8 @@ def pinned(bench: Bench, stage: Stage, behaviour: Behaviour) -> tuple[Pin, ...]:
     Nothing is said of what the guard would be without its condition, since the failing test fails then by its nature,
     nor of parts for which the time did not suffice.
     """
+    if not behaviour.reached:
+        return ()
     judged = _Judged(bench, stage, behaviour)
     found = variants(behaviour.patch, behaviour.parts, _with_default)
     pins = [pin for _, group in groupby(found, key=lambda variant: variant.part) if (pin := judged.pin(list(group)))]
