@@ -14,6 +14,7 @@ MEASUREMENTS = {
     "batch": "benchmarks.batch_cost",
     "limits": "benchmarks.limits",
     "whole-run": "benchmarks.whole_run",
+    "origin-cost": "benchmarks.origin_cost",
 }
 
 
