@@ -84,11 +84,12 @@ class PreloadedSession:
                 json.dump({"origins": _origins(), "environment": self._changed_variables()}, stream)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self) -> Generator[None, Any, None]:
-        """Leave as soon as the last record is written."""
-        yield
+    def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> Generator[None, Any, None]:
+        """Leave with the last record, before plugins import what they need for reports that nobody reads."""
+        self._reporter.end(session, exitstatus)
         has_left_traces = self._footprints is not None and self._footprints.first is not None
         _exit(UNFIT if has_left_traces else FINE)
+        yield  # never; it makes this a wrapper, and so the first of all
 
     # ------------------------------------------------------------ one job
 

@@ -106,6 +106,10 @@ class Reporter:
     def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> Generator[None, Any, None]:
         """The last record, without which a run proves nothing."""
         yield
+        self.end(session, exitstatus)
+
+    def end(self, session: Any, exitstatus: Any) -> None:
+        """Write it, in the process that is reported for."""
         if os.getpid() != self._pid:
             return
         if self._recorder is not None:
