@@ -44,6 +44,9 @@ bettered; those of the second were only measured.
   by any test, or another plausible patch with another behaviour that it shows.
 - nothing: everything was put back. Not ended in time: the run was stopped after the time that `--limit` gives.
 
+The machine had two cores and many other programs on them, so that the seconds are several times those of a free one,
+and many runs were stopped after 240 or 300 seconds: of those nothing is known.
+
 What chooses between two ways of doing the work is not removed, and tests that take over a second are left out.
 """
 

@@ -34,6 +34,7 @@ class Result(StrEnum):
 
 
 _LATE = "not ended"
+_LATE_TESTS = "The tests did not end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Measured:
     @property
     def is_late(self) -> bool:
         """Whether the run was stopped for its time."""
-        return self.result is Result.NOTHING and self.detail.startswith(_LATE)
+        return self.result is Result.NOTHING and self.detail.startswith((_LATE, _LATE_TESTS))
 
     def line(self) -> str:
         """The record as one line of JSON."""
