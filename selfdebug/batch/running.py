@@ -196,6 +196,28 @@ class _Batch:
         left_out = {overlap.left_out for overlap in result.overlaps}
         return [each for each in self._results_of(project) if each.changes and each.job.id not in left_out]
 
+    # ------------------------------------------------------------ the end
+
+    def summed_up(self, projects: tuple[ProjectResult, ...]) -> BatchResult:
+        """What has come out so far, with the combined patches."""
+        planned = tuple(job.id for project in self.projects for job in project.jobs)
+        results = tuple(self.results[job] for job in planned if job in self.results)
+        return summed_up(planned, results, projects, self.request.shard, tuple(dict.fromkeys(self.warnings)))
+
+    def forget(self) -> None:
+        """Leave nothing for another batch, unless a job was lost: that one may be done again, without the others."""
+        if not any(result.state is JobState.LOST for result in self.results.values()):
+            for project in self.projects:
+                project.ledger.clear()
+
+    def originals(self) -> dict[tuple[str, str], bytes]:
+        """The former contents of the changed files, by project and file."""
+        return {
+            (project.target.project, file): data
+            for project in self.projects
+            for file, data in project.originals.items()
+        }
+
     # ------------------------------------------------------------ waiting
 
     def _as_they_end(
@@ -254,30 +276,25 @@ def run_batch(request: BatchRequest, events: Events) -> tuple[BatchResult, dict[
     UsageError children for a batch that cannot begin, WorkspaceError where the copies cannot be made.
     """
     began = time.monotonic()
+    batch = _Batch(request, events, [])
     with interruptible(), _work_folder(request.work_dir) as folder:
-        batch = _Batch(request, events, [])
-        projects: tuple[ProjectResult, ...] = ()
-        is_interrupted = False
         try:
-            batch.projects = [_frozen(target, folder / f"project-{n}") for n, target in enumerate(request.targets)]
-            with executor(request.jobs, request.scheduler) as batch.pool, _ended_with(folder / ACTIVE):
-                batch.find_causes()
-                batch.repair()
-                projects = batch.together()
+            projects = _carried_out(batch, folder)
         except KeyboardInterrupt:
-            is_interrupted = True
-        planned = tuple(job.id for project in batch.projects for job in project.jobs)
-        results = tuple(batch.results[job] for job in planned if job in batch.results)
-        done = summed_up(planned, results, projects, request.shard, tuple(dict.fromkeys(batch.warnings)))
-        if is_interrupted:
-            done = interrupted(done)
-        if not is_interrupted and not any(result.state is JobState.LOST for result in results):
-            for project in batch.projects:
-                project.ledger.clear()
-    originals = {
-        (project.target.project, file): data for project in batch.projects for file, data in project.originals.items()
-    }
-    return replace(done, seconds=time.monotonic() - began), originals
+            done = interrupted(batch.summed_up(()))
+        else:
+            done = batch.summed_up(projects)
+            batch.forget()
+    return replace(done, seconds=time.monotonic() - began), batch.originals()
+
+
+def _carried_out(batch: _Batch, folder: Path) -> tuple[ProjectResult, ...]:
+    request = batch.request
+    batch.projects = [_frozen(target, folder / f"project-{n}") for n, target in enumerate(request.targets)]
+    with executor(request.jobs, request.scheduler) as batch.pool, _ended_with(folder / ACTIVE):
+        batch.find_causes()
+        batch.repair()
+        return batch.together()
 
 
 @contextmanager
