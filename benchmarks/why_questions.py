@@ -4,17 +4,24 @@ Makes 30 real runs (kept patches, failures, roll backs, interrupted ones, logs t
 to twelve why-questions, and checks every answer by what the run itself returned: the fact that it must contain, and
 step ids that the trace has and that hold that fact. Then the queries are timed on a store of 10,000 runs.
 
-    python benchmarks/why_questions.py [--runs 30] [--stored 10000]
+    python benchmarks/why_questions.py [--runs 30] [--cases FOLDER] [--stored 10000]
+
+With `--cases` the projects in the folders of FOLDER come after the ten made ones: each a subject with its tests, and
+`expected.json` and `*.txt` for whoever checks them. Of three runs the time that is spent in recording is measured too.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
+import pstats
 import re
+import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +35,8 @@ from selfdebug.trace.owner import Owner
 from selfdebug.trace.records import Trace
 from selfdebug.trace.store import Store
 
+AIM = 0.05
+TRACE_FOLDER = str(Path("selfdebug") / "trace")
 LOG = """\
 _________________________________ test_it _________________________________
 tests/test_it.py:5: in test_it
@@ -91,31 +100,54 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A run that was made: what it returned, where its trace lies."""
+    """A run that was made: what it returned, where its trace lies, the share of its time that recording took."""
 
     kind: str
     done: Repair
     state: Path
     trace: Trace
+    recording: float | None = None
 
 
 # ---------------------------------------------------------------- the runs
 
+PROFILED = 3
+"""Runs that are profiled: the profile itself takes time, so that the share of recording comes out too high."""
 
-def recorded(folder: Path, count: int) -> Iterator[Recorded]:
-    """Make the runs, the kinds of projects in turn."""
+
+def recorded(folder: Path, count: int, cases: Sequence[Path] = ()) -> Iterator[Recorded]:
+    """Make the runs: the made projects once, then the cases, then the made ones again in other words."""
     for number in range(count):
-        project = PROJECTS[number % len(PROJECTS)]
         root = folder / f"project-{number:02}"
-        _lay_out(root, project, f"v{number // len(PROJECTS)}")
-        settings = Settings(root=root, max_candidates=8, max_attempts=2)
-        done = repair(settings, project.log.encode() if project.log else None, _events(project))
-        state = root / ".selfdebug"
-        trace = load(state, Owner())
-        if isinstance(trace, Trace):
-            yield Recorded(project.kind, done, state, trace)
+        case = number - len(PROJECTS)
+        if 0 <= case < len(cases):
+            kind, log, events = cases[case].name, None, _events(PROJECTS[0])
+            shutil.copytree(cases[case], root, ignore=shutil.ignore_patterns("*.txt", "expected.json", "__pycache__"))
         else:
-            print(f"{project.kind}: not recorded: {trace.text()}")
+            project = PROJECTS[number % len(PROJECTS)]
+            kind, log, events = project.kind, project.log.encode() if project.log else None, _events(project)
+            _lay_out(root, project, f"v{number // len(PROJECTS)}")
+        profile = cProfile.Profile() if number < PROFILED else None
+        begun = time.perf_counter()
+        with profile or nullcontext():
+            done = repair(Settings(root=root, max_candidates=8, max_attempts=2), log, events)
+        seconds = time.perf_counter() - begun
+        trace = load(root / ".selfdebug", Owner())
+        if isinstance(trace, Trace):
+            share = _in_recording(profile) / seconds if profile else None
+            yield Recorded(kind, done, root / ".selfdebug", trace, share)
+        else:
+            print(f"{kind}: not recorded: {trace.text()}")
+
+
+def _in_recording(profile: cProfile.Profile) -> float:
+    """Seconds that were spent in what other code called of the trace."""
+    seconds = 0.0
+    calls = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # the one attribute that holds them all
+    for (file, _, _), (_, _, _, _, callers) in calls.items():
+        if TRACE_FOLDER in file:
+            seconds += sum(spent[3] for (caller, _, _), spent in callers.items() if TRACE_FOLDER not in caller)
+    return seconds
 
 
 def _lay_out(root: Path, project: Project, variant: str) -> None:
@@ -161,6 +193,8 @@ def asked(run: Recorded) -> Iterator[Asked]:
     else:
         yield Asked("why this patch?", ("I kept no patch",), steps=False)
         yield Asked("what changed?", ("no file changed",) if not done.rollback else ("I rolled back",), steps=False)
+        yield Asked("is it safe?", ("nothing to trust",))
+        yield Asked("why did you stop?", (_start(done.sentence),))
     for verdict in (Verdict.INEFFECTIVE, Verdict.REGRESSED, Verdict.REFUSED):
         of_verdict = [t for turn in done.attempts for t in turn.trials if t.verdict is verdict]
         if of_verdict:
@@ -171,10 +205,21 @@ def asked(run: Recorded) -> Iterator[Asked]:
     yield Asked("how long did it take and why so long?", (f"{len(done.runs)} starts of pytest",))
     if trials:
         yield Asked("what did you try?", (f"I judged {len(trials)} candidates",))
+    else:
+        yield Asked("what did you try?", ("I tried nothing",), steps=False)
+    if done.exit_reason == "not-reproduced":
+        yield Asked("why this file?", ("I located no file",))
+        yield Asked("where did it come from?", ("not in the trace",), steps=False)
+    yield Asked("what happened?", (_start(done.sentence),))
     if done.rollback:
-        yield Asked("why did you roll back?", (done.sentence.rstrip(". ")[:80],))
+        yield Asked("why did you roll back?", (_start(done.sentence),))
     else:
         yield Asked("why did you roll back?", ("I did not roll back",), steps=False)
+
+
+def _start(sentence: str) -> str:
+    """As much of a sentence as an answer keeps of it for sure."""
+    return sentence.rstrip(". ")[:80]
 
 
 def wrong(run: Recorded, one: Asked) -> str | None:
@@ -205,16 +250,31 @@ WAYS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
 """What an agent asks to answer such a question, as the skill teaches it."""
 
 
-def bytes_read(run: Recorded) -> list[float]:
-    """For each way the share of the whole trace that its answers take."""
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one way to an answer reads: bytes of the answers, and of the whole trace as it is exported."""
+
+    kind: str
+    way: str
+    answers: int
+    whole: int
+
+    @property
+    def share(self) -> float:
+        """The part of the trace."""
+        return self.answers / self.whole
+
+
+def bytes_read(run: Recorded) -> list[Read]:
+    """For each way what its answers take."""
     with Store.create(run.state) as store:
         whole = len(exported(store, run.trace.run))
-    shares = []
-    for way in WAYS.values():
-        answers = [ask(run.state, name, dict(arguments), Owner()) for name, arguments in way]
+    found = []
+    for way, queries in WAYS.items():
+        answers = [ask(run.state, name, dict(arguments), Owner()) for name, arguments in queries]
         if all(answer.found for answer in answers):
-            shares.append(sum(len(answer.text().encode()) for answer in answers) / whole)
-    return shares
+            found.append(Read(run.kind, way, sum(len(answer.text().encode()) for answer in answers), whole))
+    return found
 
 
 def times(folder: Path, run: Recorded, stored: int) -> list[float]:
@@ -254,21 +314,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--stored", type=int, default=10_000)
+    parser.add_argument("--cases", type=Path)
     given = parser.parse_args()
+    cases = sorted(path.parent for path in given.cases.glob("*/expected.json")) if given.cases else []
     with tempfile.TemporaryDirectory() as folder:
-        runs = list(recorded(Path(folder), given.runs))
+        runs = list(recorded(Path(folder), given.runs, cases))
         pairs = [(run, one) for run in runs for one in asked(run)]
         faults = [fault for run, one in pairs if (fault := wrong(run, one))]
-        shares = [share for run in runs for share in bytes_read(run)]
+        read = [one for run in runs for one in bytes_read(run)]
         taken = times(Path(folder) / "large", runs[0], given.stored)
     kinds = {question.split(" zebra")[0].rstrip("?") for _, one in pairs for question in [one.question]}
     print(f"runs: {len(runs)} ({', '.join(sorted({run.trace.run.status or '' for run in runs}))})")
-    print(f"questions: {len(pairs)} of {len(kinds)} kinds, answered right: {len(pairs) - len(faults)}")
+    fewest = min(sum(run is one for one, _ in pairs) for run in runs)
+    print(
+        f"questions: {len(pairs)} of {len(kinds)} kinds, at least {fewest} a run, "
+        f"answered right: {len(pairs) - len(faults)}"
+    )
     for fault in faults:
         print(f"  {fault}")
     middle, worst = 1000 * statistics.median(taken), 1000 * max(taken)
     print(f"query time on {given.stored} runs: median {middle:.1f} ms, worst {worst:.1f} ms")
-    print(f"share of the trace that is read: median {statistics.median(shares):.1%}, worst {max(shares):.1%}")
+    _tell_of_bytes(read)
+    shares = [run.recording for run in runs if run.recording is not None]
+    print(f"share of a run that is spent in recording, profiled: {', '.join(f'{share:.1%}' for share in shares)}")
+
+
+def _tell_of_bytes(read: list[Read]) -> None:
+    shares = [one.share for one in read]
+    whole = sum(one.answers for one in read) / sum(one.whole for one in read)
+    over = sum(share >= AIM for share in shares)
+    print(
+        f"share of the trace that is read: median {statistics.median(shares):.1%}, of all bytes {whole:.1%}, "
+        f"worst {max(shares):.1%}; {over} of {len(shares)} ways at {AIM:.0%} or more"
+    )
+    for one in sorted(read, key=lambda one: -one.share)[:5]:
+        print(f"  {one.share:.1%}: {one.way} of {one.kind}: {one.answers} of {one.whole} bytes")
 
 
 if __name__ == "__main__":
