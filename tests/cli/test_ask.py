@@ -136,14 +136,14 @@ def test_a_person_takes_one_of_several_and_what_was_taken_stays(root: Path) -> N
     assert "  -    return item.price * 2" in first
     words = " ".join(first.split())
     assert "The guard acted once in 1 of the 2 tests that come to it: test_shop.py::test_no_price (1)." in words
-    assert "with the kept patch and" in words
+    assert "with [1] and" in words
     assert "Tests pin it:" in words or "No test of test_shop.py" in words
     assert "Answer with a number" in words
     long = [line for line in first.replace("\r", "").split("\n") if len(line) > 34]
     assert not [line for line in long if not re.match(r"  [ +-]|FAILED|Keep which", line)]
-    second = re.search(r"\[2\].*?\n((?:  .*\n)+)", first.replace("\r", ""), re.DOTALL)
-    assert second is not None
-    added = [line[3:] for line in second[1].splitlines() if line.startswith("  +")]
+    _, second = re.split(r"^\[2\]", first.replace("\r", ""), maxsplit=1, flags=re.MULTILINE)
+    shown = re.split(r"^\[3\]|^Answer", second, maxsplit=1, flags=re.MULTILINE)[0]
+    added = [line[3:] for line in shown.splitlines() if line.startswith("  +")]
     written = (root / "shop.py").read_text()
     assert added
     assert all(line in written.splitlines() for line in added)
