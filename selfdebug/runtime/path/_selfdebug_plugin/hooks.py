@@ -66,7 +66,7 @@ class Monitoring:
     def _on_start(self, code: CodeType, _offset: int) -> Any:
         frame = self._getframe(1)
         known = self._trail.code(code, frame.f_globals)
-        if known is None:
+        if known is None or (known.is_hot and self._trail.is_narrow):
             return self._disable
         if self._tool is not None and not known.is_armed:
             known.is_armed = True

@@ -26,8 +26,10 @@ MAX_EVENTS = 120_000  # of functions; the newest stay
 MAX_IMPORTED = 20_000  # of modules and class bodies, which run once
 MAX_WAY = 60  # frames outside the project between a function and its caller in it
 MAX_STACK = 200  # frames that an exception has just ended
-PATIENCE = 4.0  # seconds until the lines of the code that runs most are left alone
+PATIENCE = 4.0  # seconds of the CPU until the lines of the code that runs most are left alone
 HOT = 20_000  # lines
+SHORT_PATIENCE = 0.5  # in the second of two passes, which is for tests that take long
+WARM = 2_000
 
 
 def described(code: CodeType) -> Function:
@@ -83,9 +85,11 @@ class Trail:
         self._unwound: deque[Running] = deque(maxlen=MAX_STACK)
         self._written = 0
         self._oldest = 0
-        self._clock = time.perf_counter
-        self._patience = self._clock() + PATIENCE
-        self._hot = HOT
+        self.is_narrow = suspects is not None
+        self._clock = time.process_time
+        self._span = SHORT_PATIENCE if self.is_narrow else PATIENCE
+        self._patience = self._clock() + self._span
+        self._hot = WARM if self.is_narrow else HOT
         self._lock = threading.Lock()
         self._getframe = sys._getframe
         self._ident = threading.get_ident
@@ -164,7 +168,7 @@ class Trail:
             if running.code.is_hot:
                 self._keep(running.code, ["h", next(self._sequence), running.number])
         self._hot //= 4
-        self._patience = self._clock() + PATIENCE
+        self._patience = self._clock() + self._span
 
     def left(self, frame: FrameType, running: Running, kind: str, value: object = None) -> None:
         """The frame returns (`r`), yields (`y`) or is unwound by an exception (`u`)."""
