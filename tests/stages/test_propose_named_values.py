@@ -245,3 +245,10 @@ def test_a_local_result_is_given_back_early_once_it_has_a_value() -> None:
     )
     early = text.replace("    found.append", "    if a is None:\n        return found\n    found.append")
     assert early in texts(found(text, 3, NONE_ATTRIBUTE))
+
+
+def test_none_is_asked_for_before_truth_where_the_default_is_no_empty_value() -> None:
+    text = "class A:\n    end = 9\n    def f(self, end):\n        return 1 + end\n"
+    crash = ExceptionRecord("TypeError", "unsupported operand type(s) for +: 'int' and 'NoneType'")
+    guards = [patch.candidate.guard for patch in found(text, 4, crash) if patch.candidate.default == "self.end"]
+    assert guards.index("receiver-default") < guards.index("or-default")

@@ -122,7 +122,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
                 yield Order(guard, test, classes, None, base + found.cost_of_none(guard), form)
             if guard.default_use is not DefaultUse.NONE:
                 for place, default in enumerate(found.of(guard, test)):
-                    late = max(0, place - 1) * _FURTHER_DEFAULT
+                    late = max(0, place - 1) * _FURTHER_DEFAULT + ranking.falsy_cost(guard, default)
                     yield Order(guard, test, classes, default, base + default.cost + late, default.donor or form)
 
 

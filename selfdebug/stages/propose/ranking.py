@@ -11,6 +11,7 @@ import ast
 
 from codemods.selfdebug.base import DefaultRole, Family, Guard, Test
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Receiver, Site
+from selfdebug.stages.propose.defaults import NEUTRAL, Default
 
 _FAMILY = {
     Family.CONDITION_PREFIX: 0,
@@ -34,6 +35,7 @@ _RECEIVER = 4
 TOGETHER = 2  # by how much later several places at once are tried than the first alone
 _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
+_OR, _EMPTY_VALUES, _REPLACES_EMPTY = "or-default", frozenset(NEUTRAL) - {"True"}, 4
 _WIDENING, _WIDENED = "except-widen", -11
 _UNREAD = 4
 _OWING = ("__getitem__", "__delitem__", "__missing__", "pop", "popitem")
@@ -80,6 +82,11 @@ def mistake_cost(guard: Guard, exception: ExceptionRecord) -> int:
     """How much later a handler comes for an exception that programs raise by mistake: it would hide the next one."""
     is_new_handler = guard.family is Family.HANDLER and guard.id != _WIDENING
     return _HIDES_MISTAKES if is_new_handler and exception.short_type in _MISTAKES else 0
+
+
+def falsy_cost(guard: Guard, default: Default) -> int:
+    """How much later `or` comes with a default that is no empty value: it would take the place of those that worked."""
+    return _REPLACES_EMPTY if guard.id == _OR and default.code not in _EMPTY_VALUES else 0
 
 
 def substitution_bonus(guard: Guard, is_used_later: bool) -> int:
