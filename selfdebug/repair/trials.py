@@ -167,10 +167,10 @@ def _unconfirmed(bench: Bench, trial: Trial, suite: PytestRun, group: Group) -> 
 
 
 def without(bench: Bench, patch: Patch, group: Group) -> PytestRun | None:
-    """The failing tests once more without the patch that is kept; None where they do not read it from memory."""
-    forked = bench.screen_some(node_ids(group), {})  # by a process that began before the patch was written
-    if forked is not None and set(node_ids(group)) <= set(forked.failed):
-        return forked
+    """The failing tests once more without the patch that is kept; None where they do not read it from memory.
+
+    In a new process: a fork would not notice what has changed since its server began, and flaky tests with it.
+    """
     run = bench.run(node_ids(group), {patch.file: patch.before})
     return run if patch.file in run.served else None
 

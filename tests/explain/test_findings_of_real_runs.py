@@ -26,7 +26,8 @@ def started():
 
 
 """
-FLAKY = HEAD + COUNT + "def test_a_guest():\n    is_regular(None if started() < 2 else Customer())\n"
+# As it is, traced, in the process that forks, and probed: so often it fails, and then it never does again.
+FLAKY = HEAD + COUNT + "def test_a_guest():\n    is_regular(None if started() < 4 else Customer())\n"
 OTHER_VALUE = (
     HEAD + COUNT + "class Guest:\n    pass\n\n\n"
     "def test_a_guest():\n    assert is_regular(None if started() == 0 else Guest()) is False\n"

@@ -27,15 +27,15 @@ def verdicts(done: Repair) -> list[Verdict]:
     return [trial.verdict for attempt in done.attempts for trial in attempt.trials]
 
 
-def test_a_repair_starts_pytest_three_times_and_its_stages_add_up(tmp_path: Path) -> None:
+def test_a_repair_starts_pytest_four_times_and_its_stages_add_up(tmp_path: Path) -> None:
     done = repaired(tmp_path, {"users.py": NOTHING, "test_users.py": TEST})
     assert done.exit_code == 0, done.sentence
-    assert starts(done) == [(), ("test_users.py::test_nobody",), ()]
+    node = ("test_users.py::test_nobody",)
+    assert starts(done) == [(), node, (), node]  # as it is, traced, with the patch, once more without it
     forked = [run for run in done.runs if run.tier is Tier.WARM]
     assert any(run.hits for run in forked)  # the probes
-    assert any(run.failures and not run.served for run in forked)  # without the patch
     seconds = dict(done.timings)
-    assert seconds["verify"] > done.runs[-1].seconds / 2
+    assert seconds["verify"] > next(run for run in reversed(done.runs) if not run.proposed).seconds / 2
     assert seconds["try"] < sum(trial.seconds for attempt in done.attempts for trial in attempt.trials) + 1
 
 
@@ -95,15 +95,15 @@ def test_what_fails_elsewhere_is_not_held_against_a_patch_and_does_not_end_the_s
 
 
 SITES = "".join(
-    f"def size_{n}(disk):\n    total = {n}\n    total += disk.size\n    return total\n\n\n" for n in range(6)
+    f"def size_{n}(disk):\n    total = {n}\n    total += disk.size\n    return total\n\n\n" for n in range(5)
 )
-SIZES = "import sizes\n" + "".join(f"\n\ndef test_{n}():\n    assert sizes.size_{n}(None) == {n}\n" for n in range(6))
+SIZES = "import sizes\n" + "".join(f"\n\ndef test_{n}():\n    assert sizes.size_{n}(None) == {n}\n" for n in range(5))
 
 
 def test_each_failing_test_is_judged_at_its_own_site_also_where_lines_have_moved(tmp_path: Path) -> None:
     done = repaired(tmp_path, {"sizes.py": SITES, "test_sizes.py": SIZES}, max_candidates=40)
     assert done.exit_code == 0, done.sentence
     lines = [attempt.diagnosis.location.line for attempt in done.attempts]
-    assert len(done.attempts) == 6  # those that keep something do not count against the limit of four
+    assert len(done.attempts) == 5  # those that keep something do not count against the limit of four
     assert lines == sorted(set(lines))
-    assert len(done.patches) == 6
+    assert len(done.patches) == 5

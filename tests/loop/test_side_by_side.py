@@ -32,7 +32,7 @@ def repaired(root: Path, tests: str, jobs: int, max_candidates: int) -> Repair:
     root.mkdir()
     (root / "subject.py").write_text(SUBJECT)
     (root / "test_subject.py").write_text(tests)
-    settings = Settings(root=root, jobs=jobs, max_candidates=max_candidates, backup_dir=root.with_name("backup"))
+    settings = Settings(root=root, jobs=jobs, max_attempts=1, max_candidates=max_candidates)
     return repair(settings, None, lambda _: None)
 
 
@@ -45,8 +45,8 @@ def told(done: Repair) -> list[tuple[str, str, str | None, str, str]]:
 
 
 def test_three_at_a_time_tell_the_same_as_one_after_the_other(tmp_path: Path) -> None:
-    one = repaired(tmp_path / "one", TESTS, 1, 40)
-    three = repaired(tmp_path / "three", TESTS, 3, 40)
+    one = repaired(tmp_path / "one", TESTS, 1, 16)
+    three = repaired(tmp_path / "three", TESTS, 3, 16)
     assert len(told(one)) > 10
     assert told(three)[: len(told(one))] == told(one)[: len(told(three))]  # the time for further ones may differ
     assert (three.exit_code, three.sentence) == (one.exit_code, one.sentence)
@@ -56,7 +56,7 @@ def test_three_at_a_time_tell_the_same_as_one_after_the_other(tmp_path: Path) ->
 
 
 def test_what_has_to_be_edited_in_place_is_tried_alone(tmp_path: Path) -> None:
-    done = repaired(tmp_path / "disk", FROM_DISK, 2, 4)
+    done = repaired(tmp_path / "disk", FROM_DISK, 2, 3)
     trials = [trial for attempt in done.attempts for trial in attempt.trials if trial.verdict is not Verdict.REFUSED]
     assert {trial.tier for trial in trials} == {Tier.IN_PLACE}
     assert done.exit_code == 0, done.sentence
