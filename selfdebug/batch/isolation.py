@@ -39,7 +39,7 @@ def isolated(order: Order, retries: int) -> Reply:
     while tries <= retries and active.exists():
         tries += 1
         try:
-            ended, answer = _tried(order, active, tries)
+            ended, answer = _tried(order, active)
         except _BatchEndedError:
             break
         if answer is not None:
@@ -48,15 +48,15 @@ def isolated(order: Order, retries: int) -> Reply:
     return Reply(Lost(said), time.monotonic() - began, tries)
 
 
-def _tried(order: Order, active: Path, number: int) -> tuple[Ended, bytes | None]:
+def _tried(order: Order, active: Path) -> tuple[Ended, bytes | None]:
     def tick() -> None:
         if not active.exists():
             raise _BatchEndedError
 
-    name = f"{order.name}-{number}"
+    marker = uuid.uuid4().hex
+    name = f"{order.name}-{marker[:12]}"  # what a killed process left under another name is in nobody's way
     asked, given = (active.parent / f"{order.folder.name}-{name}.{kind}" for kind in ("order", "answer"))
     asked.write_bytes(pickle.dumps(Order(order.folder, name, order.settings, order.sources, order.task)))
-    marker = uuid.uuid4().hex
     package = str(Path(selfdebug.__file__).parents[1])
     command = (sys.executable, "-P", "-c", _PROGRAM, package, str(asked), str(given))
     env = {name: value for name, value in os.environ.items() if name != "SELFDEBUG_DIR"}

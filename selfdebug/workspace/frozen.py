@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from selfdebug.errors import WorkspaceError
 from selfdebug.workspace.mirror import add_worktree, exclude, remove_worktree
 from selfdebug.workspace.project import explained
 from selfdebug.workspace.repository import GitRefusedError, GitStore
@@ -99,7 +100,12 @@ class FrozenTree:
         if self.head is None:
             top.mkdir()
         else:
-            add_worktree(self.folder / _REPOSITORY, name, top, self.head, self.folder / _INDEX)
+            import pygit2
+
+            try:
+                add_worktree(self.folder / _REPOSITORY, name, top, self.head, self.folder / _INDEX)
+            except (pygit2.GitError, ValueError, KeyError) as error:
+                raise WorkspaceError(f"No git worktree can be made in {top}: {error}.") from error
         TreeCopy(self.folder / _TREE, top, None).make()
 
     def _clear(self, top: Path, name: str) -> None:

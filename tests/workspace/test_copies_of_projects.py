@@ -201,3 +201,10 @@ def test_a_copy_that_cannot_be_made_is_said(repository: Path, tmp_path: Path) ->
         FrozenTree.freeze(repository, tmp_path / "file" / "frozen")
     with pytest.raises(WorkspaceError, match="cannot be read"):
         FrozenTree.reopen(tmp_path)
+    frozen = FrozenTree.freeze(repository, tmp_path / "frozen")
+    with (
+        frozen.copy("one"),
+        pytest.raises(WorkspaceError, match="No git worktree can be made"),
+        FrozenTree.reopen(frozen.folder).copy("one"),
+    ):
+        pass
