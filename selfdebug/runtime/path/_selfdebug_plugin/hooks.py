@@ -189,7 +189,9 @@ class TraceFunction:
         known = self._trail.code(frame.f_code, frame.f_globals)
         if known is None:
             return None
-        if self._trail.running(frame) is None:  # else a generator that goes on
+        running = self._trail.running(frame)
+        # Else a generator goes on; of one that was dropped, another frame may have the place in memory by now.
+        if running is None or running.code is not known:
             self._trail.called(frame, known)
         if known.is_hot:
             frame.f_trace_lines = False
