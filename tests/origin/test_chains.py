@@ -1,21 +1,16 @@
-"""A table of small programs, one a kind of link and of birth; the chain of each was written by hand first."""
+"""Each kind of link and of birth at least once: a long table of small programs with their chains."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import pytest
-from traced_programs import TEST, chains, short, traced, write
+from traced_programs import Table, check_chain
 
 from selfdebug.model import Link
 
-CASES: dict[str, tuple[str, list[str]]] = {}
-
-
-def case(name: str, app: str, *chain: str) -> None:
-    CASES[name] = (app, list(chain))
-
+TABLE = Table()
+case = TABLE.case
 
 # ---------------------------------------------------------------- assignments
 
@@ -672,6 +667,7 @@ case(
         return settings.HOST.upper()
     """,
     "settings:1 explicit-none",
+    settings="HOST = None\n",
 )
 case(
     "imported name",
@@ -683,6 +679,7 @@ case(
     """,
     "app:1 import",
     "settings:1 explicit-none",
+    settings="HOST = None\n",
 )
 
 # ---------------------------------------------------------------- containers
@@ -1253,30 +1250,10 @@ case(
         return conf.HOST.upper()
     """,
     "settings:1 explicit-none",
+    settings="HOST = None\n",
 )
 
-SETTINGS = ("attribute of a module", "imported name", "module under another name")
 
-
-@pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sequence[Link]]:
-    """The chain of each program; all of them are run by one pytest, each in a test of its own."""
-    root = tmp_path_factory.mktemp("programs")
-    for number, (name, (app, _)) in enumerate(CASES.items()):
-        write(root, f"app_{number}.py", app.replace("settings", f"settings_{number}"))
-        write(root, f"test_{number}.py", TEST.replace("import app", f"import app_{number} as app"))
-        if name in SETTINGS:
-            write(root, f"settings_{number}.py", "HOST = None\n")
-    found = chains(root, traced(root))
-    return {name: found[f"test_{number}.py::test_it"] for number, name in enumerate(CASES)}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_chain_is_the_one_written_by_hand(name: str, followed: dict[str, Sequence[Link]]) -> None:
-    links = followed[name]
-    assert [re.sub(r"_\d+", "", line) for line in short(links)] == CASES[name][1], [link.sentence for link in links]
-    assert all(link.sentence.endswith(".") and link.code and link.function for link in links)
-
-
-def test_the_table_is_large_enough() -> None:
-    assert len(CASES) >= 60
+@pytest.mark.parametrize("name", TABLE)
+def test_the_chain_is_that_of_the_table(name: str, followed: dict[str, Sequence[Link]]) -> None:
+    check_chain(followed[name], TABLE[name])

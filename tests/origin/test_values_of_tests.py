@@ -1,21 +1,16 @@
-"""Chains that begin in a test, or lead through what pytest and mock hand to it."""
+"""Chains that begin in a test, or lead through what pytest and mock hand to it: a table of small programs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import pytest
-from traced_programs import chains, short, traced, write
+from traced_programs import Table, check_chain
 
 from selfdebug.model import Link
 
-CASES: dict[str, tuple[str, str, list[str]]] = {}
-
-
-def case(name: str, app: str, test: str, *chain: str) -> None:
-    CASES[name] = (app, test, list(chain))
-
+TABLE = Table()
+case = TABLE.case
 
 SHOUT = """
 def shout(name):
@@ -25,7 +20,10 @@ def shout(name):
 case(
     "fixture",
     SHOUT,
-    """
+    "test_app:9 parameter",
+    "test_app:8 fixture",
+    "test_app:6 explicit-none",
+    test="""
     import pytest
     import app
 
@@ -36,14 +34,16 @@ case(
     def test_it(who):
         app.shout(who)
     """,
-    "test_app:9 parameter",
-    "test_app:8 fixture",
-    "test_app:6 explicit-none",
 )
 case(
     "yielding fixture of a wider scope",
     SHOUT,
-    """
+    "test_app:10 parameter",
+    "test_app:9 fixture",
+    "test_app:7 yield",
+    "test_app:6 assignment",
+    "test_app:6 missing-key",
+    test="""
     import pytest
     import app
 
@@ -55,16 +55,13 @@ case(
     def test_it(who):
         app.shout(who)
     """,
-    "test_app:10 parameter",
-    "test_app:9 fixture",
-    "test_app:7 yield",
-    "test_app:6 assignment",
-    "test_app:6 missing-key",
 )
 case(
     "parametrisation",
     SHOUT,
-    """
+    "test_app:6 parameter",
+    "test_app:4 parametrisation",
+    test="""
     import pytest
     import app
 
@@ -72,13 +69,13 @@ case(
     def test_it(times, who):
         app.shout(who)
     """,
-    "test_app:6 parameter",
-    "test_app:4 parametrisation",
 )
 case(
     "parametrisation of one name",
     SHOUT,
-    """
+    "test_app:6 parameter",
+    "test_app:4 parametrisation",
+    test="""
     import pytest
     import app
 
@@ -86,8 +83,6 @@ case(
     def test_it(who):
         app.shout(who)
     """,
-    "test_app:6 parameter",
-    "test_app:4 parametrisation",
 )
 case(
     "monkeypatch of a module's name",
@@ -97,14 +92,14 @@ case(
     def connect():
         return HOST.upper()
     """,
-    """
+    "test_app:4 mock",
+    test="""
     import app
 
     def test_it(monkeypatch):
         monkeypatch.setattr(app, "HOST", None)
         app.connect()
     """,
-    "test_app:4 mock",
 )
 case(
     "monkeypatch of an attribute",
@@ -115,7 +110,8 @@ case(
         def connect(self):
             return self.host.upper()
     """,
-    """
+    "test_app:5 mock",
+    test="""
     import app
 
     def test_it(monkeypatch):
@@ -123,7 +119,6 @@ case(
         monkeypatch.setattr(client, "host", None)
         client.connect()
     """,
-    "test_app:5 mock",
 )
 case(
     "patch",
@@ -134,7 +129,8 @@ case(
     def main():
         return find().upper()
     """,
-    """
+    "test_app:5 mock",
+    test="""
     from unittest import mock
     import app
 
@@ -142,7 +138,6 @@ case(
         with mock.patch("app.find", return_value=None):
             app.main()
     """,
-    "test_app:5 mock",
 )
 case(
     "assertion about a None",
@@ -151,14 +146,14 @@ case(
         if number > 0:
             return number * 2
     """,
-    """
+    "app:2 fell-off-end",
+    "app:2 branch-not-taken",
+    test="""
     import app
 
     def test_it():
         assert app.double(-1) == -2
     """,
-    "app:2 fell-off-end",
-    "app:2 branch-not-taken",
 )
 case(
     "assertion about a name",
@@ -166,15 +161,15 @@ case(
     def total(numbers):
         result = sum(numbers)
     """,
-    """
+    "test_app:4 assignment",
+    "app:2 fell-off-end",
+    test="""
     import app
 
     def test_it():
         got = app.total([1, 2])
         assert got == 3
     """,
-    "test_app:4 assignment",
-    "app:2 fell-off-end",
 )
 case(
     "assertion of unittest",
@@ -182,7 +177,8 @@ case(
     def double(number):
         number * 2
     """,
-    """
+    "app:2 fell-off-end",
+    test="""
     import unittest
     import app
 
@@ -190,7 +186,6 @@ case(
         def test_it(self):
             self.assertEqual(app.double(2), 4)
     """,
-    "app:2 fell-off-end",
 )
 case(
     "function defined in the test",
@@ -198,7 +193,9 @@ case(
     def main(find):
         return find("x").upper()
     """,
-    """
+    "test_app:5 return",
+    "test_app:5 missing-key",
+    test="""
     import app
 
     def test_it():
@@ -206,28 +203,9 @@ case(
             return {}.get(key)
         app.main(find)
     """,
-    "test_app:5 return",
-    "test_app:5 missing-key",
 )
 
 
-@pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sequence[Link]]:
-    """The chain of each case; all of them are run by one pytest."""
-    root = tmp_path_factory.mktemp("cases")
-    for number, (app, test, _) in enumerate(CASES.values()):
-        write(root, f"app_{number}.py", app)
-        module = f"app_{number}"
-        write(
-            root,
-            f"test_app_{number}.py",
-            test.replace("import app", f"import {module} as app").replace('"app.', f'"{module}.'),
-        )
-    found = {node.partition("::")[0]: links for node, links in chains(root, traced(root)).items()}
-    return {name: found[f"test_app_{number}.py"] for number, name in enumerate(CASES)}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_chain_is_the_one_written_by_hand(name: str, followed: dict[str, Sequence[Link]]) -> None:
-    links = followed[name]
-    assert [re.sub(r"_\d+:", ":", line) for line in short(links)] == CASES[name][2], [link.sentence for link in links]
+@pytest.mark.parametrize("name", TABLE)
+def test_the_chain_is_that_of_the_table(name: str, followed: dict[str, Sequence[Link]]) -> None:
+    check_chain(followed[name], TABLE[name])

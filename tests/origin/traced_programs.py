@@ -67,35 +67,41 @@ def interpreter() -> Interpreter:
 
 @dataclass(frozen=True)
 class Case:
-    """A program with the chain that was written by hand for it; `test` is the file of its test."""
+    """A program with its chain; `test` is the file of its test, `settings` a module of that name, where it has one."""
 
     app: str
     chain: tuple[str, ...]
     test: str = TEST
+    settings: str | None = None
 
 
 class Table(dict[str, Case]):
     """Cases by name."""
 
-    def case(self, name: str, app: str, *chain: str, test: str = TEST) -> None:
+    def case(self, name: str, app: str, *chain: str, test: str = TEST, settings: str | None = None) -> None:
         """Add one."""
         assert name not in self
-        self[name] = Case(app, chain, test)
+        self[name] = Case(app, chain, test, settings)
 
     def followed(self, root: Path) -> dict[str, Sequence[Link]]:
         """The chain of each; all are run by one pytest, each in a file of its own."""
         for number, case in enumerate(self.values()):
-            module = f"app_{number}"
-            write(root, f"{module}.py", case.app)
+            module, app = f"app_{number}", case.app
+            if case.settings is not None:
+                write(root, f"settings_{number}.py", case.settings)
+                app = app.replace("settings", f"settings_{number}")
+            write(root, f"{module}.py", app)
             test = case.test.replace("import app", f"import {module} as app").replace('"app.', f'"{module}.')
-            write(root, f"test_{number}.py", test)
+            write(root, f"test_app_{number}.py", test)
         found = {node.partition("::")[0]: links for node, links in chains(root, traced(root)).items()}
-        return {name: found[f"test_{number}.py"] for number, name in enumerate(self)}
+        return {name: found[f"test_app_{number}.py"] for number, name in enumerate(self)}
 
 
-def lines_of(links: Sequence[Link]) -> list[str]:
-    """The links as a case writes them, without the numbers of the files."""
-    return [re.sub(r"_\d+:", ":", line) for line in short(links)]
+def check_chain(links: Sequence[Link], case: Case) -> None:
+    """Hold a chain to the one of its case, which writes the names of files without their numbers."""
+    lines = tuple(re.sub(r"_\d+:", ":", line) for line in short(links))
+    assert lines == case.chain, [(line, link.sentence) for line, link in zip(lines, links, strict=True)]
+    assert all(link.sentence.endswith(".") and link.code and link.function for link in links)
 
 
 def source(root: Path, file: str) -> Source:
