@@ -16,8 +16,11 @@ import click
 from codemods.selfdebug.base import DefaultUse, Example
 from codemods.selfdebug.registry import guards
 from selfdebug.cli.app import app
-from selfdebug.config import Settings
+from selfdebug.cli.run import run
+from selfdebug.config import KEYS, TABLES
+from selfdebug.explain.settings import ExplainSettings
 from selfdebug.reports.schema import schema
+from selfdebug.trace.settings import TraceSettings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -47,13 +50,21 @@ def _command(command: click.Command, parent: click.Context, name: str, mark: str
 
 
 def settings() -> Iterator[str]:
-    """The keys of `[tool.selfdebug]` with their defaults."""
+    """The keys of `[tool.selfdebug]` with what the options of the same names say, and those of its tables."""
     yield "# Settings\n\nIn `[tool.selfdebug]` of pyproject.toml; an option wins over its setting.\n"
-    yield "| key | default |\n| --- | --- |"
-    for field in fields(Settings):
-        if field.name not in ("root", "node_ids", "dry_run", "session"):
-            yield f"| `{field.name.replace('_', '-')}` | `{field.default}` |"
-    yield f"\n{inspect.cleandoc(Settings.__doc__ or '')}"
+    yield "| key | what it is, and its default |\n| --- | --- |"
+    said = {name: option.help for option in run.params if isinstance(option, click.Option) for name in option.opts}
+    yield from (f"| `{key}` | {said[f'--{key}']} |" for key in KEYS)
+    tables: tuple[type[TraceSettings | ExplainSettings], ...] = (TraceSettings, ExplainSettings)
+    for name, table in zip(TABLES, tables, strict=True):
+        yield f"\n## [tool.selfdebug.{name}]\n\n{inspect.cleandoc(table.__doc__ or '')}\n"
+        yield "| key | default |\n| --- | --- |"
+        yield from (f"| `{field.name.replace('_', '-')}` | `{_shown(field.default)}` |" for field in fields(table))
+
+
+def _shown(default: object) -> str:
+    """A default as TOML has it, where it has such a value."""
+    return str(default) if default is None else json.dumps(default)
 
 
 def guard_pages() -> Iterator[str]:

@@ -18,10 +18,14 @@ PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 """A folder that holds one of these is a project of its own, also inside a larger repository."""
 
 
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 def usable_jobs() -> int:
-    """How many trials may run at the same time: half of the cores that we may use, at most four."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return max(1, min(4, cores // 2))
+    """How many trials may run at the same time: half of the usable cores, at most four."""
+    return max(1, min(4, usable_cores() // 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,8 @@ def _unknown_key(key: str, file: Path) -> UsageError:
     return UsageError(f'Unknown key "{key}" under [tool.selfdebug] in {file}; {hint}')
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
+def read_toml(file: Path) -> dict[str, Any]:
+    """The document in a TOML file. Raises UsageError where it cannot be read or is none."""
     try:
         return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except OSError as error:
@@ -136,7 +141,7 @@ def read_table(file: Path) -> dict[str, Any]:
 
     Raises UsageError, naming key and file, for an unreadable file, an unknown key or a value of the wrong type.
     """
-    tool = _read_toml(file).get("tool", {})
+    tool = read_toml(file).get("tool", {})
     table = tool.get("selfdebug", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
         raise UsageError(f"[tool.selfdebug] in {file} must be a table.")

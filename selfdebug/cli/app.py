@@ -29,7 +29,7 @@ COMMANDS = {
     "doctor": ("setup", "doctor", "Check what a run needs."),
     "demo": ("setup", "demo", "Repair a tiny project before your eyes."),
     "init": ("setup", "init", "Let libcst's own front end find the guards."),
-    "schema": ("setup", "schema", "Print the JSON Schema of run --json."),
+    "schema": ("setup", "schema", "Print the JSON Schema of run or batch --json."),
 }
 """The module and the function of each command, and what the overview says of it, in the order of the overview."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,14 +24,7 @@ from selfdebug.reports.evidence import whole_diff
 from selfdebug.stages.failures import read_log_stream
 from selfdebug.terminal import progress
 
-_format_option = click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["text", "json", "diff"]),
-    default="text",
-    show_default=True,
-    help="What to write to standard output.",
-)
+_format_option = options.format_option(["text", "json", "diff"])
 _apply_option = click.option(
     "--apply",
     "is_applied",
@@ -58,9 +50,7 @@ class _ShardType(click.ParamType[Shard]):
     "--list", "list_file", metavar="FILE", type=click.Path(path_type=Path), help="More of WHAT, one a line in a file."
 )
 @options.project_options
-@options.python_option
-@options.pytest_args_option
-@options.timeout_option
+@options.interpreter_options
 @options.log_root_option
 @options.judging_options
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Repairs at the same time [one for each core].")
@@ -112,15 +102,15 @@ def batch(
     - for standard input; without it all failures of the project at --root. What fails for one reason is one job. The
     projects themselves are left as they are, unless --apply is given.
     """
+    chosen = options.chosen_format(as_json, format_name)
     targets = tuple(_targets((*what, *_listed(list_file)), root, config_file, given))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     place = work_dir.absolute() if work_dir else None
-    request = BatchRequest(targets, jobs or cores, scheduler, retries, shard, resume, place)
+    request = BatchRequest(targets, jobs or config.usable_cores(), scheduler, retries, shard, resume, place)
     with progress(sys.stderr) as show_event:
         done, originals = run_batch(request, show_event)
     if is_applied:
         done = _applied(done, {target.project: target.settings.root for target in targets})
-    _show(done, originals, "json" if as_json else format_name, color)
+    _show(done, originals, chosen, color)
     return done.exit_code
 
 
@@ -135,10 +125,11 @@ def merge(files: tuple[Path, ...], is_applied: bool, as_json: bool, format_name:
 
     Patches that change the same statement in different ways are named, and the first one is taken.
     """
+    chosen = options.chosen_format(as_json, format_name)
     done, originals = merged([document.read(file) for file in files])
     if is_applied:
         done = _applied(done, {each.project: Path(each.project).absolute() for each in done.projects})
-    _show(done, originals, "json" if as_json else format_name, color)
+    _show(done, originals, chosen, color)
     return done.exit_code
 
 

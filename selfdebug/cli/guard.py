@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from selfdebug import config
 from selfdebug.cli import options, output
-from selfdebug.errors import InputError
+from selfdebug.errors import InputError, UsageError
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
 from selfdebug.terminal import Paint, Tone, one_line
@@ -35,7 +34,13 @@ SCHEMA_VERSION = 1
     help="Guard where a type checker says so: the output of mypy --output json or pyright --outputjson.",
 )
 @click.option("--include-tests", is_flag=True, help="Look at test files and conftest.py, too.")
-@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, metavar="N", help="Processes [all].")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=config.usable_cores,
+    metavar="N",
+    help="Processes [one for each core].",
+)
 @options.root_option
 @options.json_option
 @options.color_option
@@ -56,19 +61,10 @@ def guard(
     from re.match, os.environ.get, dict.get and the like. PATHS are files and folders of the project (default: all of
     it). Ends with 1 where uses are left unguarded.
     """
-    from selfdebug.static.checkers import read_complaints
-    from selfdebug.static.records import Surveyed, Unread
-    from selfdebug.static.survey import Order, chosen_files, survey
-
+    if as_diff and (fix or as_json):
+        raise UsageError(f"--diff and {'--fix' if fix else '--json'} contradict each other.")
     folder = config.project_root(root)
-    complaints = read_complaints(_read(report), folder) if report is not None else None
-    found = list(survey(Order(folder, chosen_files(folder, paths, include_tests), complaints), jobs))
-    looked_at = [each for each in found if isinstance(each, Surveyed)]
-    for unread in (each for each in found if isinstance(each, Unread)):
-        output.say(f"{unread.file} was not looked at: {unread.reason}.")
-    for each in looked_at:
-        if each.unplaced:
-            output.say(f"{each.file}: {each.unplaced} complaints name no single use that is left unguarded.")
+    looked_at = _looked_at(folder, paths, report, include_tests, jobs)
     changes = tuple((each.file, each.before, each.after) for each in looked_at if each.after != each.before)
     run_id = _written(folder, changes) if fix and changes else None
     if as_json:
@@ -81,6 +77,27 @@ def guard(
         output.say(f"Guarded {len(changes)} files. To undo: selfdebug rollback {run_id}")
     spots = [spot for each in looked_at for spot in each.spots]
     return 1 if any(not fix or spot.guard is None for spot in spots) else 0
+
+
+def _looked_at(
+    root: Path, paths: Sequence[Path], report: Path | None, include_tests: bool, jobs: int
+) -> list[Surveyed]:
+    """The files with their spots; what could not be looked at, or placed, is said."""
+    from selfdebug.static.checkers import read_complaints
+    from selfdebug.static.records import Surveyed, Unread
+    from selfdebug.static.survey import Order, chosen_files, survey
+
+    complaints = read_complaints(_read(report), root) if report is not None else None
+    looked_at: list[Surveyed] = []
+    for found in survey(Order(root, chosen_files(root, paths, include_tests), complaints), jobs):
+        match found:
+            case Unread(file, reason):
+                output.say(f"{file} was not looked at: {reason}.")
+            case Surveyed(file, unplaced=unplaced):
+                looked_at.append(found)
+                if unplaced:
+                    output.say(f"{file}: {unplaced} complaints name no single use that is left unguarded.")
+    return looked_at
 
 
 def _read(report: Path) -> bytes:

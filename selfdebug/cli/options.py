@@ -6,7 +6,7 @@ import io
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -17,7 +17,6 @@ from selfdebug import config
 from selfdebug.config import Settings
 from selfdebug.errors import InputError, UsageError
 from selfdebug.model import Progress
-from selfdebug.reports import format_names
 from selfdebug.terminal import STAGE_INTERVAL
 
 if TYPE_CHECKING:
@@ -41,16 +40,20 @@ def _stack(*options: Callable[[Command], Command]) -> Callable[[Command], Comman
     return decorate
 
 
+def format_option(names: Sequence[str]) -> Callable[[Command], Command]:
+    """`--format` with these names, text by default."""
+    return click.option(
+        "--format",
+        "format_name",
+        type=click.Choice(names),
+        default="text",
+        show_default=True,
+        help="What to write to standard output.",
+    )
+
+
 log_argument = click.argument("log", required=False, metavar="[LOG]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write one JSON document to standard output.")
-format_option = click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(format_names()),
-    default="text",
-    show_default=True,
-    help="What to write to standard output.",
-)
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -80,12 +83,19 @@ python_option = click.option(
     metavar="PATH",
     help="The interpreter of the project under test. Default: the active virtual environment, else our own.",
 )
-pytest_args_option = click.option(
+_pytest_args = click.option(
     "--pytest-args", metavar="ARGS", help='More arguments for every pytest run, in one string: "-k cart".'
 )
-timeout_option = click.option(
+_timeout = click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each pytest run [600]."
 )
+_memory_limit = click.option(
+    "--memory-limit",
+    type=click.IntRange(min=1),
+    metavar="MB",
+    help="For each process of a pytest run, on Linux. Default: no limit.",
+)
+interpreter_options = _stack(python_option, _pytest_args, _timeout, _memory_limit)
 pytest_options = _stack(
     click.option(
         "--module",
@@ -94,9 +104,7 @@ pytest_options = _stack(
         metavar="NODEID",
         help="A test, file or folder to repair, as pytest names it; repeatable. Default: all that fail.",
     ),
-    python_option,
-    pytest_args_option,
-    timeout_option,
+    interpreter_options,
     log_root_option,
 )
 _max_attempts = click.option(
@@ -148,6 +156,13 @@ def settings(root: Path | None, config_file: Path | None, given: dict[str, Any])
     if given.get("backup_dir") is not None:
         options["backup_dir"] = given["backup_dir"].expanduser().absolute()
     return config.load(root, config_file, options)
+
+
+def chosen_format(as_json: bool, format_name: str) -> str:
+    """The format that `--json` and `--format` ask for together. Raises UsageError where they contradict each other."""
+    if as_json and format_name not in ("text", "json"):
+        raise UsageError(f"--json and --format {format_name} contradict each other.")
+    return "json" if as_json else format_name
 
 
 def interpreter(given: str | None) -> Path | None:

@@ -10,10 +10,9 @@ import click
 
 from selfdebug.cli import options, output, report_files
 from selfdebug.config import Settings
-from selfdebug.errors import UsageError
 from selfdebug.model import Repair
 from selfdebug.repair import repair
-from selfdebug.reports import evidence, render
+from selfdebug.reports import evidence, format_names, render
 from selfdebug.reports.base import View
 from selfdebug.terminal import ColorChoice, progress, wants_color, width
 
@@ -25,7 +24,7 @@ from selfdebug.terminal import ColorChoice, progress, wants_color, width
 @options.repair_options
 @options.ask_option
 @options.json_option
-@options.format_option
+@options.format_option(format_names())
 @report_files.output_option
 @options.color_option
 def run(
@@ -44,8 +43,7 @@ def run(
     LOG is a file of captured pytest output, or - for standard input; without it pytest is run first. A log is taken
     as a hint: the tests that it names are run again before anything is changed.
     """
-    if as_json and format_name not in ("text", "json"):
-        raise UsageError(f"--json and --format {format_name} contradict each other.")
+    chosen = options.chosen_format(as_json, format_name)
     files = report_files.report_files(outputs)
     with report_files.early_end_reported(files):
         settings = options.settings(root, config_file, given)
@@ -54,7 +52,7 @@ def run(
             if ask
             else repaired_with_progress(settings, options.read_log(log))
         )
-    show(repaired, "json" if as_json else format_name, view(color))
+    show(repaired, chosen, view(color))
     report_files.write_reports(files, repaired)
     return repaired.exit_code
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from selfdebug.config import read_toml
 from selfdebug.errors import UsageError
 
 
@@ -45,15 +45,7 @@ def load(config: Path) -> TraceSettings:
 
 def read_subtable(config: Path, name: str) -> dict[str, Any]:
     """The table `[tool.selfdebug.<name>]` of a TOML file, empty where there is none. Raises UsageError."""
-    try:
-        document = tomllib.loads(config.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise UsageError(f"Cannot read the configuration {config}: {error.strerror or error}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{config} is not valid TOML: {error}.") from error
-    table: Any = document
+    table: Any = read_toml(config) if config.exists() else {}
     for key in ("tool", "selfdebug", name):
         table = table.get(key, {}) if isinstance(table, dict) else {}
     if not isinstance(table, dict):

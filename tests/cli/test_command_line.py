@@ -95,7 +95,7 @@ def test_click_completes_the_commands() -> None:
         (["run", "--pytest-args", "'"], "--pytest-args cannot be split into arguments: No closing quotation."),
         (["run", "no.log"], "Cannot read the log no.log: No such file or directory."),
         (["run", "."], "Cannot read the log .: Is a directory."),
-        (["schema", "extra"], "Got unexpected extra argument"),
+        (["schema", "run", "extra"], "Got unexpected extra argument"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_64(tmp_path: Path, arguments: list[str], sentence: str) -> None:

@@ -27,6 +27,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         python = ".venv/bin/python"
         pytest-args = ["-k", "not slow"]
         timeout = 1.5
+        memory-limit = 500
         keep-partial = true
         include-tests = true
         jobs = 3
@@ -41,6 +42,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         python=tmp_path / ".venv/bin/python",
         pytest_args=("-k", "not slow"),
         timeout=1.5,
+        memory_limit=500,
         keep_partial=True,
         include_tests=True,
         jobs=3,

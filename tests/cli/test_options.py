@@ -27,3 +27,9 @@ def test_a_bare_name_is_a_command_unless_it_is_a_file(tmp_path: Path, monkeypatc
     (tmp_path / "python3.8").touch()
     assert interpreter("python3.8") == tmp_path / "python3.8"
     assert interpreter(None) is None
+
+
+def test_a_limit_of_memory_is_an_option_as_well(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.selfdebug]\nmemory-limit = 500\n")
+    assert settings(tmp_path, None, {}).memory_limit == 500
+    assert settings(tmp_path, None, {"memory_limit": 900}).memory_limit == 900

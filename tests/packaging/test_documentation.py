@@ -14,6 +14,7 @@ from shown import REPOSITORY, follow, unknown_options
 
 from codemods.selfdebug.registry import guards
 from selfdebug.cli.app import COMMANDS
+from selfdebug.config import KEYS
 from selfdebug.demo import lay_out
 from selfdebug.reports.schema import schema
 
@@ -60,4 +61,7 @@ def test_the_reference_names_every_command_guard_and_key() -> None:
     assert re.findall(r"^## (.*)$", PAGES["page"]("reference/guards.md"), re.MULTILINE) == list(guards())
     keys = PAGES["page"]("reference/json.md")
     assert [key for key in json.loads(schema())["properties"] if f"| `{key}` |" not in keys] == []
-    assert "| `pytest-args` | `()` |" in PAGES["page"]("reference/settings.md")
+    settings = PAGES["page"]("reference/settings.md")
+    assert [key for key in KEYS if f"| `{key}` |" not in settings] == []
+    assert "| `max-age` | `90` |" in settings
+    assert '| `mode` | `"inline"` |' in settings

@@ -223,6 +223,15 @@ def test_a_report_without_complaints_is_none(tmp_path: Path, data: bytes) -> Non
     assert read_complaints(data, tmp_path) == {}
 
 
+@pytest.mark.parametrize("other", ["--fix", "--json"])
+def test_a_diff_is_not_something_else_as_well(tmp_path: Path, other: str) -> None:
+    folder = project(tmp_path, m="def f(p=None):\n    p.x\n")
+    done = selfdebug("guard", "--diff", other, cwd=folder)
+    assert done.returncode == 64
+    assert done.stderr.decode() == f"selfdebug: --diff and {other} contradict each other.\n"
+    assert (folder / "m.py").read_bytes() == b"def f(p=None):\n    p.x\n"
+
+
 # ---------------------------------------------------------------- libcst's own front end
 
 
