@@ -97,8 +97,7 @@ def guard_sentence(patch: Patch) -> str:
     """What a patch does, in one sentence: guard, receiver, default and why it was chosen."""
     candidate = patch.candidate
     default = f", default {one_line(candidate.default)}" if candidate.default is not None else ""
-    source = one_line(candidate.default_source or "") if default else ""
-    source = source and (f" ({source})" if source.startswith("as in ") else f" (from {source})")
+    source = f" ({one_line(candidate.default_source)})" if default and candidate.default_source else ""
     reason = f": {one_line(candidate.reason)}" if candidate.reason else ""
     donor = f", {one_line(candidate.donor)}" if candidate.donor and candidate.donor not in source else ""
     lines = sorted({str(spot.expression.start_line) for spot in candidate.also}, key=int)

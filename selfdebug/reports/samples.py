@@ -114,7 +114,7 @@ _USELESS = Candidate(
     receiver=_RECEIVER,
     receiver_code="customer",
     default="0",
-    default_source="a neutral literal",
+    default_source="a neutral value",
     test="truthy",
     reason="0 has no attribute orders either",
 )
@@ -128,7 +128,7 @@ _EARLY = Candidate(
     receiver=_RECEIVER,
     receiver_code="customer",
     default="False",
-    default_source="neutral",
+    default_source="a neutral value",
     test="not-none",
     reason="return before the statement",
 )

@@ -326,11 +326,11 @@ def test_a_diagnosis_without_receiver_origin_or_sentence() -> None:
 def test_a_default_and_its_source_are_named() -> None:
     attempt = KEPT.attempts[0]
     assert attempt.kept is not None
-    candidate = replace(attempt.kept.candidate, default="0", default_source="the other returns", reason="")
+    candidate = replace(attempt.kept.candidate, default="0", default_source="f returns 0 elsewhere", reason="")
     patch = replace(attempt.kept, candidate=candidate)
     repair = replace(KEPT, attempts=(replace(attempt, kept=patch, pins=()),))
     written = render("text", repair).decode()
-    assert "Guard: condition-prefix on customer, default 0 (from the other returns).\n" in written
+    assert "Guard: condition-prefix on customer, default 0 (f returns 0 elsewhere).\n" in written
     assert "Not pinned" not in written
 
 

@@ -82,6 +82,22 @@ def test_classes_seen_in_working_evaluations_give_the_default() -> None:
     assert plain[0].candidate.default_source == "d.get('k') was float elsewhere"
 
 
+@pytest.mark.parametrize(
+    ("use", "message", "why"),
+    [
+        ("x.strip()", "'NoneType' object has no attribute 'strip'", "it supports every use of x in f"),
+        ("g(x).strip()", "'NoneType' object has no attribute 'strip'", "it has the attribute strip"),
+        ("[y for y in x]", "'NoneType' object is not iterable", "it can be iterated over"),
+        ("x + 1", "unsupported operand type(s) for +: 'NoneType' and 'int'", "it can be an operand of +"),
+        ("len(x)", "object of type 'NoneType' has no len()", "len may take it"),
+    ],
+)
+def test_a_default_says_which_use_it_supports(use: str, message: str, why: str) -> None:
+    exception = ExceptionRecord("AttributeError" if "attribute" in message else "TypeError", message)
+    reasons = {patch.candidate.default_source for patch in patches(f"def f(x):\n    return {use}\n", 2, exception)}
+    assert {why, "a neutral value"} <= reasons
+
+
 def test_a_neutral_literal_of_the_failing_test_is_brought_forward() -> None:
     text = "def f(u):\n    return u.name\n"
     wanted = read_expectations("def test_f():\n    assert f(None) == 0\n", 2)

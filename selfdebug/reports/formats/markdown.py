@@ -180,7 +180,7 @@ EXPECTED_COMPARED = r"""- No test of tests/test\_discount.py notices when the co
 
 Also plausible, other than condition-prefix:
 
-- early-return on customer, default False (from neutral): return before the statement. discount(customers=\{\}, email='ada\@example.org') gives 0 with the kept patch and False with this one.
+- early-return on customer, default False (a neutral value): return before the statement. discount(customers=\{\}, email='ada\@example.org') gives 0 with the kept patch and False with this one.
 
 ```diff
 +    if customer is None:

@@ -226,7 +226,7 @@ Not pinned by any test:
     To pin it: assert discount({'ada@example.org': 3}, 'ada@example.org') == 0
 
 Also plausible, other than condition-prefix:
-  early-return on customer, default False (from neutral): return before the statement.
+  early-return on customer, default False (a neutral value): return before the statement.
     discount(customers={}, email='ada@example.org') gives 0 with the kept patch and False with this one.
     +    if customer is None:
     +        return False

@@ -28,8 +28,8 @@ def starts_of(statement: ast.stmt | None) -> Iterator[Default]:
         return
     value = statement.value
     if isinstance(value, ast.Constant) and type(value.value) in _STARTS:
-        yield Default(_STARTS[type(value.value)], "is what such a sum starts with", _EVIDENT)
+        yield Default(_STARTS[type(value.value)], "such a sum starts with it", _EVIDENT)
     elif isinstance(value, ast.List | ast.ListComp):
-        yield Default("[]", "is what such a list starts with", _EVIDENT)
+        yield Default("[]", "such a list starts with it", _EVIDENT)
     else:
-        yield Default("0", "is what a sum starts with", _EVIDENT + 1)
+        yield Default("0", "a sum starts with it", _EVIDENT + 1)

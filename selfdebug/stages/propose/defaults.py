@@ -58,6 +58,7 @@ _BY_TYPE = {
     "Mapping": "{}",
     "Set": "set()",
 }
+_WITHOUT_EVIDENCE = "a neutral value"
 _OWN_EVIDENCE, _SEEN, _USE, _EXPECTED, _ANY, _ANSWER = 0, 1, 2, 1, 4, 30
 
 
@@ -70,8 +71,8 @@ def for_receiver(
         is_it = seen.file == location.file and seen.span == receiver.receiver and not seen.in_failure
         if is_it and seen.value.type in _BY_TYPE and not seen.value.is_none:
             found.append(Default(_BY_TYPE[seen.value.type], f"{receiver.code} was {seen.value.type} elsewhere", _SEEN))
-    found.extend(Default(code, f"supports {receiver.operation} {receiver.name}", _USE) for code in _for_use(receiver))
-    found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL if code != "None")
+    found.extend(_for_use(receiver))
+    found.extend(Default(code, _WITHOUT_EVIDENCE, _ANY) for code in NEUTRAL if code != "None")
     supported = [default for default in found if supports(default.code, receiver.operation, receiver.name)]
     return unique(_raised(supported, expected))
 
@@ -89,13 +90,13 @@ def for_value(
         for seen in observations
         if seen.file == location.file and seen.expression == span_code and not seen.in_failure
     }
-    found = [Default("None", "neutral", _USE)]
+    found = [Default("None", _WITHOUT_EVIDENCE, _USE)]
     if is_sort_key:
-        found = [Default('float("inf")', "sorts last", _SEEN), Default('float("-inf")', "sorts first", _USE)]
+        found = [Default('float("inf")', "it sorts last", _SEEN), Default('float("-inf")', "it sorts first", _USE)]
     found.extend(
         Default(_BY_TYPE[name], f"{span_code} was {name} elsewhere", _SEEN) for name in seen_types if name in _BY_TYPE
     )
-    found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL)
+    found.extend(Default(code, _WITHOUT_EVIDENCE, _ANY) for code in NEUTRAL)
     return unique(_raised(found, expected))
 
 
@@ -109,8 +110,8 @@ def for_return(
             Default(code, f"{function.name} is annotated to return it", _OWN_EVIDENCE)
             for code in _annotated(function.returns)
         )
-    found.append(Default("None", "neutral", _USE))
-    found.extend(Default(code, "neutral", _ANY) for code in NEUTRAL)
+    found.append(Default("None", _WITHOUT_EVIDENCE, _USE))
+    found.extend(Default(code, _WITHOUT_EVIDENCE, _ANY) for code in NEUTRAL)
     found.extend(Default(code, "a literal of the failing test", _ANSWER) for code in answers)
     return unique(_raised(found, expected))
 
@@ -196,25 +197,24 @@ def _alternatives(annotation: ast.expr) -> Iterator[str]:
 
 
 _FOR_OPERATION = {
-    "iterate": ("()", "[]"),
-    "unpack": (),
-    "star": ("()", "[]"),
-    "double-star": ("{}",),
-    "contains": ("()", '""'),
-    "operand": ("0", '""', "[]", "()"),
-    "compare": ("0", '""'),
-    "argument": ('""', "0", "()"),
-    "format": ('""', "0"),
-    "index": ("0",),
+    "iterate": ("it can be iterated over", ("()", "[]")),
+    "star": ("it can be unpacked", ("()", "[]")),
+    "double-star": ("it can be unpacked", ("{}",)),
+    "contains": ("it can be searched", ("()", '""')),
+    "operand": ("it can be an operand of {name}", ("0", '""', "[]", "()")),
+    "compare": ("it can be compared with {name}", ("0", '""')),
+    "argument": ("{name} may take it", ('""', "0", "()")),
+    "format": ("it can be formatted", ('""', "0")),
+    "index": ("it can be an index", ("0",)),
+    "attribute": ("it has the attribute {name}", ('""', "{}", "[]", "()", "0", 'b""', "set()")),
 }
 
 
-def _for_use(receiver: Receiver) -> Iterator[str]:
-    yield from _FOR_OPERATION.get(receiver.operation, ())
-    if receiver.operation == "attribute":
-        for code in ('""', "{}", "[]", "()", "0", 'b""', "set()"):
-            if hasattr(ast_value(code), receiver.name):
-                yield code
+def _for_use(receiver: Receiver) -> Iterator[Default]:
+    """What may be used as the receiver is, and how that is told."""
+    reason, codes = _FOR_OPERATION.get(receiver.operation, ("", ()))
+    for code in codes:
+        yield Default(code, reason.format(name=receiver.name), _USE)
 
 
 def ast_value(code: str) -> object:

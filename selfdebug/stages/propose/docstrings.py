@@ -37,4 +37,4 @@ def returned_by_docstring(function: ast.AST | None) -> Iterator[Default]:
     text = " ".join(found["text"] for found in _SECTION.finditer(ast.get_docstring(function) or ""))
     for pattern, code in _VALUES:
         if pattern.search(text):
-            yield Default(code, f"the docstring of {function.name} says that it returns it", _SAID)
+            yield Default(code, f"the docstring of {function.name} names it as a result", _SAID)

@@ -21,7 +21,7 @@ _AS_ELSEWHERE, _LIBRARY = 0, 1
 def imports_of(name: str, file: str, texts: Iterable[tuple[str, bytes]]) -> Iterator[Default]:
     """The imports that bind `name` in `file`, most evident first. `texts` are the project's other files with bytes."""
     for code in imports_for(name):
-        yield Default(code, "binds the name", _AS_ELSEWHERE)
+        yield Default(code, "it binds the name", _AS_ELSEWHERE)
     for other, data in texts:
         if other != file and name.encode() in data:
             for line, code in _in_file(name, other, data.decode(errors="replace")):

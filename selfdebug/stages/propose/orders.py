@@ -278,7 +278,7 @@ class _Parameters:
             case DefaultRole.IMPORT:
                 return unique(self._imports())
             case DefaultRole.NAME:
-                return tuple(Default(name, "is close to it", cost) for cost, name in enumerate(self._near()))
+                return tuple(Default(name, "its name is close", cost) for cost, name in enumerate(self._near()))
 
     def _namesakes(self, code: str) -> Iterator[Default]:
         return namesakes(code, self._site.source.tree, self._site.location.line)
@@ -346,7 +346,7 @@ class _Parameters:
         if isinstance(self._statement, ast.Return) and isinstance(self._statement.value, ast.Call):
             for argument in reversed(self._statement.value.args):
                 if isinstance(argument, ast.Name) and argument.id not in ("self", "cls"):
-                    yield Default(argument.id, "is given to the call", _GIVEN)
+                    yield Default(argument.id, "the call is given it", _GIVEN)
 
     def _near(self) -> Iterator[str]:
         location, tree = self._site.location, self._site.source.tree

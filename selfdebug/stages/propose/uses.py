@@ -37,7 +37,7 @@ def for_every_use(code: str, function: ast.FunctionDef | ast.AsyncFunctionDef, l
     fitting = [kind for kind in _KINDS if all(_fits(kind, use) for use in uses)]
     if telling:
         for kind in fitting[:_MOST]:
-            yield Default(kind, f"supports every use of {code} in {function.name}", _STRONG)
+            yield Default(kind, f"it supports every use of {code} in {function.name}", _STRONG)
 
 
 def key_of(code: str) -> str | None:
