@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +10,7 @@ import libcst as cst
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.conditions import ahead, condition_for
 from codemods.selfdebug.edits import assignment, conditional, line, replace_statement, with_name
+from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.sites import bare, require_function
 
 if TYPE_CHECKING:
@@ -71,13 +71,3 @@ def require_loop(site: Site) -> None:
         if isinstance(level.owner, _SCOPES):
             break
     raise RefusedError("the statement is not in the body of a loop")
-
-
-def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function's body without those of functions and classes nested in it."""
-    todo: list[ast.AST] = list(getattr(function, "body", ()))
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, _SCOPES):
-            todo.extend(ast.iter_child_nodes(node))

@@ -65,6 +65,27 @@ def bound_by(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(names)
 
 
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes in the body of a function, class or module, without those of functions and classes nested in it."""
+    todo: list[ast.AST] = list(getattr(scope, "body", ()))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, _NESTED):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def own_statements(owner: ast.AST) -> Iterator[ast.stmt]:
+    """The statements below a node in source order, without those of functions and classes nested in it."""
+    todo = [*ast.iter_child_nodes(owner)][::-1]  # not by recursion: each elif is a level of its own
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(node, (ast.expr, *_NESTED)):
+            todo.extend([*ast.iter_child_nodes(node)][::-1])
+
+
 def parameter_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
     """The parameters of a function that have a default, each with it."""
     arguments = function.args

@@ -19,9 +19,8 @@ from codemods.selfdebug.base import (
     RefusedError,
 )
 from codemods.selfdebug.edits import line, replace_statement
-from codemods.selfdebug.exits import own_nodes
 from codemods.selfdebug.runs import surely_bound_before
-from codemods.selfdebug.scopes import bound_by
+from codemods.selfdebug.scopes import bound_by, own_nodes
 from codemods.selfdebug.sites import require_function
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
-from codemods.selfdebug.exits import own_nodes
+from codemods.selfdebug.scopes import own_nodes
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

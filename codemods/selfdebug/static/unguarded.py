@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from codemods.selfdebug.base import Parameters, RefusedError, Target, TargetNotFoundError
 from codemods.selfdebug.conditions import condition_for
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
-from codemods.selfdebug.exits import own_nodes
-from codemods.selfdebug.scopes import bound_by
+from codemods.selfdebug.scopes import bound_by, own_nodes, own_statements
 from codemods.selfdebug.source import BLOCKS, Source, Statement
 from codemods.selfdebug.static.optional_functions import Function
 from codemods.selfdebug.static.optional_values import Names, parameter_reason
@@ -71,7 +70,7 @@ class _Search:
 
     def uses(self) -> Iterator[Unguarded]:
         names, calls = self._suspects()
-        for node in _statements(self._function):
+        for node in own_statements(self._function):
             own = list(_own_expressions(node))
             if any(each in calls or (isinstance(each, ast.Name) and each.id in names) for each in own):
                 yield from self._in_statement(node)
@@ -137,18 +136,6 @@ class _Search:
         except (RefusedError, TargetNotFoundError):
             return True
         return False
-
-
-def _statements(function: Function) -> Iterator[ast.stmt]:
-    """The statements of a function in source order, those of nested functions and classes left out."""
-    waiting: list[ast.AST] = list(reversed(function.body))
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        if not isinstance(node, Function | ast.ClassDef):
-            inner = [child for block in BLOCKS for child in getattr(node, block, ())]
-            waiting.extend(reversed([child for child in inner if isinstance(child, ast.AST)]))
 
 
 def _own_expressions(node: ast.stmt) -> Iterator[ast.AST]:

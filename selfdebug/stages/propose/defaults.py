@@ -134,16 +134,6 @@ def unique(defaults: Iterable[Default]) -> tuple[Default, ...]:
     return tuple(best.values())
 
 
-def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function without those of functions and classes nested in it."""
-    todo = list(ast.iter_child_nodes(function))
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            todo.extend(ast.iter_child_nodes(node))
-
-
 def is_plain(node: ast.expr) -> bool:
     """Whether the expression is a constant, an empty container or a negative number."""
     if isinstance(node, ast.UnaryOp):

@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codemods.selfdebug.scopes import own_nodes
 from selfdebug.model import Failure, Frame
-from selfdebug.stages.propose.defaults import NEUTRAL, is_plain, literal, own_nodes
+from selfdebug.stages.propose.defaults import NEUTRAL, is_plain, literal
 from selfdebug.stages.propose.parametrised import values_of
 
 _COMPARING_CALLS = (

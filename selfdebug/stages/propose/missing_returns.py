@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from codemods.selfdebug.base import Family, Test
+from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import Candidate, Link, Site
 from selfdebug.paths import is_test_file
-from selfdebug.stages.propose.defaults import own_nodes
 from selfdebug.stages.propose.expectations import enclosing_function
 
 _COLLECTING = frozenset({"append", "add", "extend", "update", "insert"})

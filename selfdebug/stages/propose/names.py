@@ -8,7 +8,7 @@ import difflib
 import sys
 from collections.abc import Iterator
 
-from selfdebug.stages.propose.defaults import own_nodes
+from codemods.selfdebug.scopes import own_nodes
 from selfdebug.stages.propose.expectations import enclosing_function
 
 _MIN_LENGTH = 3

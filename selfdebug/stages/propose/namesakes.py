@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.selfdebug.scopes import parameter_defaults
-from selfdebug.stages.propose.defaults import Default, is_plain, literal, own_nodes
+from codemods.selfdebug.scopes import own_nodes, parameter_defaults
+from selfdebug.stages.propose.defaults import Default, is_plain, literal
 
 _CERTAIN, _LIKELY = 0, 1
 _OWN = ("self", "cls")

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from codemods.selfdebug.base import About, DefaultRole, DefaultUse, Family, Guard, Test
 from codemods.selfdebug.dereferences import Operation, dereferences
 from codemods.selfdebug.registry import guards
+from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.collected import needed_class, starts_of
-from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, own_nodes, supports, unique
+from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, supports, unique
 from selfdebug.stages.propose.docstrings import returned_by_docstring
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 from selfdebug.stages.propose.imports import imports_of

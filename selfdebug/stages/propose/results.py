@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Set
 
-from selfdebug.stages.propose.defaults import Default, is_plain, literal, own_nodes
+from codemods.selfdebug.scopes import own_nodes
+from selfdebug.stages.propose.defaults import Default, is_plain, literal
 from selfdebug.stages.propose.names import bound_names
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from codemods.selfdebug.base import Family, RefusedError, TargetNotFoundError
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
 from codemods.selfdebug.facts import rebinds
+from codemods.selfdebug.scopes import own_statements
 from selfdebug.model import Receiver, Spot
 from selfdebug.stages.propose.expectations import enclosing_function
 from selfdebug.stages.propose.orders import LocatedSite
@@ -50,7 +51,7 @@ def _spots(
     site: LocatedSite, receiver: Receiver, function: ast.FunctionDef | ast.AsyncFunctionDef, subject: ast.expr
 ) -> Iterator[Spot]:
     source, first = site.source, site.location.statement
-    for statement in _statements(function):
+    for statement in own_statements(function):
         span = source.extent(statement)
         if span.end_line < first.start_line or receiver.code not in ast.unparse(statement):
             continue
@@ -63,15 +64,6 @@ def _spots(
                 yield Spot(use.expression, use.receiver)
         if span != first and rebinds([statement], subject):
             return
-
-
-def _statements(function: ast.AST) -> Iterator[ast.stmt]:
-    """The function's own statements in source order, without those of functions and classes in it."""
-    for child in ast.iter_child_nodes(function):
-        if isinstance(child, ast.stmt):
-            yield child
-        if not isinstance(child, ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _statements(child)
 
 
 def _is_alike(use: Dereference, site: LocatedSite, receiver: Receiver) -> bool:

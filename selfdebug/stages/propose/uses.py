@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selfdebug.stages.propose.defaults import Default, ast_value, own_nodes
+from codemods.selfdebug.scopes import own_nodes
+from selfdebug.stages.propose.defaults import Default, ast_value
 
 _KINDS = ("[]", "{}", '""', "()", "set()", "0", 'b""')
 _MOST = 2

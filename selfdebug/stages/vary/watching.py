@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from codemods.selfdebug.probe import RECORDER
+from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.source import Source, line_range
 from selfdebug.stages.vary.parts import Condition, Fallback, Function, Handler, Parts, end_of, start_of
 
@@ -122,7 +123,7 @@ class _Writer:
         result = self._point(Watched.RESULT, name, name)
         state = self._state(name, function, parameters)
         nothing = f"({RECORDER}({result}, None){state or ','})"
-        for node in _own_exits(function):
+        for node in [each for each in own_nodes(function) if isinstance(each, ast.Return | ast.Yield)]:
             if node.value is not None:
                 start, end = start_of(self.source, node.value), end_of(self.source, node.value)
                 self._around(start, end, f"({RECORDER}({result}, (", f")){state or ','})[0]")
@@ -209,14 +210,3 @@ def _parameters(function: Function) -> list[str]:
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return [each.arg for each in named][:_MOST_PARAMETERS]
-
-
-def _own_exits(function: Function) -> Iterator[ast.Return | ast.Yield]:
-    """The returns and yields of a function, without those of what is defined in it."""
-    nodes: list[ast.AST] = list(function.body)
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.Return | ast.Yield):
-            yield node
-        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            nodes.extend(ast.iter_child_nodes(node))
