@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from selfdebug.pytest_process.orphans import adopting
 from selfdebug.repair import repair
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let a process adopt")
-SECONDS = "611"
+SECONDS = str(600 + os.getpid())  # of no daemon of a test that runs elsewhere at the same time
 DAEMON = f"""
 import os, time
 
