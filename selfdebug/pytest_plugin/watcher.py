@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from selfdebug.config import find_root
 from selfdebug.model import Failure, When
+from selfdebug.pytest_process.child import run_attached
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import failure_of
 from selfdebug.repair.grouping import Group, groups, node_ids
@@ -122,7 +122,7 @@ class Watcher:
         capture = self._config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled():
             sys.stdout.flush()
-            subprocess.run(command, cwd=self._start, check=False, env=_environment())
+            run_attached(command, self._start, _environment())
 
 
 def _inner(exception: BaseException) -> BaseException:

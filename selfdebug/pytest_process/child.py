@@ -10,7 +10,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,22 +87,7 @@ def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = 
     Raises EnvironmentUnusableError when the program cannot be started.
     """
     started = time.monotonic()
-    try:
-        child = orphans.start(
-            lambda: subprocess.Popen(
-                list(launch.command),
-                cwd=launch.cwd,
-                env=dict(launch.env),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                bufsize=0,
-                start_new_session=True,
-            )
-        )
-    except OSError as error:
-        raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {error.strerror or error}") from error
-    _limit(child.pid, launch.memory)
+    child = _started(launch, subprocess.PIPE)
     output = BoundedOutput()
     stream = _Stream(child, output)
     timed_out = True  # so that an interruption asks the tests to end, and waits for them, as a time-out does
@@ -119,6 +104,11 @@ def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = 
     return Ended(exit_code, time.monotonic() - started, timed_out, output.text(), output.is_cut)
 
 
+def run_attached(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+    """Run a program of our own with the input and the output of this process, and wait for its end."""
+    subprocess.run(command, cwd=cwd, env=env, check=False)
+
+
 class Background:
     """A program that runs beside this one, in a session of its own, without input and output.
 
@@ -128,24 +118,7 @@ class Background:
     def __init__(self, launch: Launch, descriptors: tuple[int, ...]) -> None:
         """Start it; `descriptors` keep their numbers there."""
         self._marker = launch.marker
-        try:
-            self._child = orphans.start(
-                lambda: subprocess.Popen(
-                    list(launch.command),
-                    cwd=launch.cwd,
-                    env=dict(launch.env),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                    pass_fds=descriptors,
-                ),
-                is_server=True,
-            )
-        except OSError as error:
-            reason = error.strerror or error
-            raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {reason}") from error
-        _limit(self._child.pid, launch.memory)
+        self._child = _started(launch, subprocess.DEVNULL, descriptors, is_server=True)
 
     def wait(self, seconds: float) -> None:
         """Give it some time to end by itself."""
@@ -157,6 +130,31 @@ class Background:
         end_all(self._child.pid, self._marker, _GRACE_AT_EXIT)
         self.wait(_GRACE_AT_TIMEOUT)
         orphans.finish(self._child.pid)
+
+
+def _started(
+    launch: Launch, output: int, descriptors: tuple[int, ...] = (), is_server: bool = False
+) -> subprocess.Popen[bytes]:
+    """The process, with its standard output and error where `output` says (as for Popen)."""
+    try:
+        child = orphans.start(
+            lambda: subprocess.Popen(
+                list(launch.command),
+                cwd=launch.cwd,
+                env=dict(launch.env),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=descriptors,
+            ),
+            is_server=is_server,
+        )
+    except OSError as error:
+        raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {error.strerror or error}") from error
+    _limit(child.pid, launch.memory)
+    return child
 
 
 def _limit(pid: int, memory: int | None) -> None:
