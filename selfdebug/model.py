@@ -418,6 +418,14 @@ class Observation:
     sequence: int
     in_failure: bool
 
+    def is_of(self, location: FaultLocation, receiver: Receiver) -> bool:
+        """Whether it is a value of the receiver at this very place."""
+        return self.file == location.file and self.span == receiver.receiver
+
+    def shows_none(self, location: FaultLocation, receiver: Receiver) -> bool:
+        """Whether the receiver was None in it when the statement raised."""
+        return self.in_failure and self.value.is_none and self.is_of(location, receiver)
+
 
 @dataclass(frozen=True, slots=True)
 class Caught:

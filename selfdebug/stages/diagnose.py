@@ -60,10 +60,7 @@ def _sentence(failure: Failure, location: FaultLocation, observations: Sequence[
 
 
 def _was_seen(receiver: Receiver, location: FaultLocation, observations: Sequence[Observation]) -> bool:
-    return receiver.evidence == "value" or any(
-        seen.in_failure and seen.value.is_none and seen.file == location.file and seen.span == receiver.receiver
-        for seen in observations
-    )
+    return receiver.evidence == "value" or any(seen.shows_none(location, receiver) for seen in observations)
 
 
 def _other(exception: ExceptionRecord, location: FaultLocation, receiver: Receiver) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.probe import Probed, probe
-from selfdebug.model import Caught, FaultLocation, Observation, Place, ProbeCatch, ProbeHit, PytestRun, Receiver
+from selfdebug.model import Caught, FaultLocation, Observation, Place, ProbeCatch, ProbeHit, PytestRun
 
 Runner = Callable[[Mapping[str, bytes]], PytestRun]
 """Runs the failing tests with these sources in place of the files of those names, recording probes."""
@@ -68,16 +68,12 @@ def with_observed_first(location: FaultLocation, observations: Sequence[Observat
         return location
     bad, unknown = [], []
     for receiver in location.receivers:
-        values = [seen.value for seen in observations if seen.in_failure and _is_of(seen, location.file, receiver)]
+        values = [seen.value for seen in observations if seen.in_failure and seen.is_of(location, receiver)]
         if any(value.is_none for value in values):
             bad.append(replace(receiver, evidence="value"))
         elif not values:
             unknown.append(receiver)
     return replace(location, receivers=tuple(bad + unknown) or location.receivers)
-
-
-def _is_of(seen: Observation, file: str, receiver: Receiver) -> bool:
-    return seen.file == file and seen.span == receiver.receiver
 
 
 def _observations(probes: list[tuple[FaultLocation, Probed]], run: PytestRun) -> tuple[Observation, ...]:

@@ -16,7 +16,7 @@ from selfdebug.stages.propose import ranking
 from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
 from selfdebug.stages.propose.mine import Mine
-from selfdebug.stages.propose.orders import Evidence, LocatedSite, Order, orders, seen_bad
+from selfdebug.stages.propose.orders import Evidence, LocatedSite, Order, orders
 from selfdebug.stages.propose.together import IN_ONE_EDIT, spots_like
 
 __all__ = [
@@ -41,7 +41,7 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
             for receiver in site.location.receivers
             if site.site is not Site.CALLER
             or site.location.kind is not FaultKind.NONE_ARGUMENT
-            or seen_bad(site, receiver, evidence.observations)
+            or any(seen.shows_none(site.location, receiver) for seen in evidence.observations)
         ]
         for index, receiver in enumerate(receivers):
             base = ranking.site_cost(site.site, depth) + ranking.receiver_cost(index)

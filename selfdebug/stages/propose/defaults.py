@@ -68,7 +68,7 @@ def for_receiver(
     """Defaults that can take the receiver's place and support its next use, most evident first."""
     found: list[Default] = []
     for seen in observations:
-        is_it = seen.file == location.file and seen.span == receiver.receiver and not seen.in_failure
+        is_it = seen.is_of(location, receiver) and not seen.in_failure
         if is_it and seen.value.type in _BY_TYPE and not seen.value.is_none:
             found.append(Default(_BY_TYPE[seen.value.type], f"{receiver.code} was {seen.value.type} elsewhere", _SEEN))
     found.extend(_for_use(receiver))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from codemods.selfdebug.base import About, DefaultRole, DefaultUse, Family, Guard, Test
@@ -211,7 +211,7 @@ class _Parameters:
         seen = [
             observation
             for observation in self._evidence.observations
-            if observation.file == self._site.location.file and observation.span == self._receiver.receiver
+            if observation.is_of(self._site.location, self._receiver)
         ]
         bad = next((observation.value.type for observation in seen if observation.in_failure), None)
         good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
@@ -384,12 +384,4 @@ def _statement(site: LocatedSite) -> ast.stmt | None:
             if isinstance(node, ast.stmt) and site.source.extent(node) == span
         ),
         None,
-    )
-
-
-def seen_bad(site: LocatedSite, receiver: Receiver, observations: Sequence[Observation]) -> bool:
-    """Whether the receiver was seen to be None when the statement raised."""
-    return any(
-        seen.in_failure and seen.value.is_none and seen.file == site.location.file and seen.span == receiver.receiver
-        for seen in observations
     )
