@@ -238,48 +238,55 @@ class _Parameters:
         return _BARE_RETURN if gives_back else 0
 
     def _looked_for(self, role: DefaultRole) -> tuple[Default, ...]:
-        site, receiver, wanted = self._site, self._receiver, self._evidence.wanted
-        location = site.location
-        lent = self.loans.defaults(_LENDING.get(role, ()), self._readable, wanted.answers)
         match role:
             case DefaultRole.RECEIVER:
-                found = for_receiver(receiver, location, self._evidence.observations, wanted.neutral)
-                usable = (each for each in lent if supports(each.code, receiver.operation, receiver.name))
-                return unique(
-                    [*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *usable, *found]
-                )
+                return self._for_receiver()
             case DefaultRole.VALUE:
-                code = text_at(site.source.lines, receiver.expression)
-                is_key = self._is_in_sort_key()
-                found = for_value(code, location, self._evidence.observations, wanted.neutral, is_key)
-                found = unique(
-                    [
-                        *(self._as_result() if self._is_returned() else ()),
-                        *self._of_key(),
-                        *starts_of(self._statement),
-                        *self._uncalled(),
-                        *self._as_it_is(),
-                        *lent,
-                        *found,
-                    ]
-                )
-                return tuple(default for default in found if self._is_usable(default))
+                return tuple(default for default in self._for_value() if self._is_usable(default))
             case DefaultRole.RESULT:
-                evident = [*self._results(), *returned_by_docstring(self._function), *self._passed(), *lent]
+                wanted = self._evidence.wanted
+                evident = (*self._results(), *returned_by_docstring(self._function), *self._passed(), *self._lent(role))
                 return for_return(self._function, evident, wanted.neutral, wanted.answers)
             case DefaultRole.EXCEPTION:
-                text = receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
-                made = self.loans.exceptions(wanted.exceptions, self._readable)
-                plain = (
-                    Default(f'{name}("{text} is missing")', "the failing test expects it", 0)
-                    for name in wanted.exceptions
-                    if name in self._readable
-                )
-                return unique([*made, *plain])
+                return unique(self._exceptions())
             case DefaultRole.IMPORT:
                 return unique(self._imports())
             case DefaultRole.NAME:
                 return tuple(Default(name, "its name is close", cost) for cost, name in enumerate(self._near()))
+
+    def _lent(self, role: DefaultRole) -> Iterator[Default]:
+        return self.loans.defaults(_LENDING[role], self._readable, self._evidence.wanted.answers)
+
+    def _for_receiver(self) -> tuple[Default, ...]:
+        receiver, evidence = self._receiver, self._evidence
+        lent = (
+            each for each in self._lent(DefaultRole.RECEIVER) if supports(each.code, receiver.operation, receiver.name)
+        )
+        found = for_receiver(receiver, self._site.location, evidence.observations, evidence.wanted.neutral)
+        return unique((*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *lent, *found))
+
+    def _for_value(self) -> tuple[Default, ...]:
+        site, evidence = self._site, self._evidence
+        code, is_key = text_at(site.source.lines, self._receiver.expression), self._is_in_sort_key()
+        found = (
+            *(self._as_result() if self._is_returned() else ()),
+            *self._of_key(),
+            *starts_of(self._statement),
+            *self._uncalled(),
+            *self._as_it_is(),
+            *self._lent(DefaultRole.VALUE),
+            *for_value(code, site.location, evidence.observations, evidence.wanted.neutral, is_key),
+        )
+        return unique(found)
+
+    def _exceptions(self) -> Iterator[Default]:
+        """The exceptions that the failing test expects: as the project makes them, else with a message."""
+        wanted = self._evidence.wanted.exceptions
+        yield from self.loans.exceptions(wanted, self._readable)
+        text = self._receiver.code.replace("\\", "\\\\").replace('"', "'").splitlines()[0]
+        for name in wanted:
+            if name in self._readable:
+                yield Default(f'{name}("{text} is missing")', "the failing test expects it", 0)
 
     def _namesakes(self, code: str) -> Iterator[Default]:
         return namesakes(code, self._site.source.tree, self._site.location.line)
@@ -290,7 +297,7 @@ class _Parameters:
         return is_wrong and self._receiver.operation == "iterate" and self._receiver.code.isidentifier()
 
     def _alone(self) -> Iterator[Default]:
-        """The receiver itself, where one value stands for several, or a value for a function that gives it."""
+        """The receiver as the only element, where one value stands for several."""
         code = self._receiver.code
         if self._is_single():
             yield from (Default(each, f"{code} is one value", 0) for each in (f"[{code}]", f"({code},)"))
