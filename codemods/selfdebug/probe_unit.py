@@ -17,7 +17,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
 from codemods.selfdebug.depth import refuse_deep
-from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range
+from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range, sharing_lines
 from codemods.selfdebug.spans import Span, from_code_range
 
 _BEHIND_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?")
@@ -133,11 +133,7 @@ def _unit(source: Source, siblings: Sequence[Clause], index: int) -> ProbeUnit |
     statements = [node for node in siblings if isinstance(node, ast.stmt)]
     if not statements:
         return None
-    first = last = index
-    while first and line_range(statements[first - 1])[1] == line_range(statements[first])[0]:
-        first -= 1
-    while last + 1 < len(statements) and line_range(statements[last])[1] == line_range(statements[last + 1])[0]:
-        last += 1
+    first, last = sharing_lines(statements, index, index)
     run = tuple(statements[first : last + 1])
     return ProbeUnit(source, run) if _starts_line(source, run[0]) and _ends_line(source, run[-1]) else None
 

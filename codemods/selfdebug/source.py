@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -230,6 +230,15 @@ def line_range(node: Clause) -> tuple[int, int]:
         return node.pattern.lineno, _end(node.body[-1])[0]
     decorators = getattr(node, "decorator_list", ())
     return min([node.lineno, *(each.lineno for each in decorators)]), _end(node)[0]
+
+
+def sharing_lines(siblings: Sequence[Clause], first: int, last: int) -> tuple[int, int]:
+    """The first and the last index of the siblings that share physical lines with those from `first` to `last`."""
+    while first and line_range(siblings[first - 1])[1] == line_range(siblings[first])[0]:
+        first -= 1
+    while last + 1 < len(siblings) and line_range(siblings[last])[1] == line_range(siblings[last + 1])[0]:
+        last += 1
+    return first, last
 
 
 def _start(node: ast.AST) -> tuple[int, int]:

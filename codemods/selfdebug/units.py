@@ -18,7 +18,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.depth import refuse_deep
-from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range
+from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range, sharing_lines
 from codemods.selfdebug.spans import Span, from_code_range
 
 if TYPE_CHECKING:
@@ -101,16 +101,16 @@ def line_unit(source: Source, statement: Statement, *, whole: bool, count: int =
     node = statement.node
     if not whole and any(hasattr(node, block) for block in BLOCKS) and not isinstance(node, ast.Try):
         return header_unit(source, statement)
-    first, last = _run(statement, count)
-    run = statement.levels[-1].siblings
-    line = line_range(run[first])[0]
-    column = source.extent(run[first]).start_column
+    siblings, index = statement.levels[-1].siblings, statement.levels[-1].index
+    first, last = sharing_lines(siblings, index, index + count - 1)
+    line = line_range(siblings[first])[0]
+    column = source.extent(siblings[first]).start_column
     is_clause = isinstance(node, ast.ExceptHandler | ast.match_case) or is_elif(source, statement)
     if is_clause or source.lines[line - 1][:column].strip(" \t\f"):
         assert statement.parent is not None  # at the module's level the first statement of a line starts it
         return line_unit(source, statement.parent, whole=True)
     prefix = _wrapper(source, line)
-    end = source.starts[line_range(run[last])[1]]
+    end = source.starts[line_range(siblings[last])[1]]
     return Unit(source, source.starts[line - 1], end, statement.beside(first).levels, last - first + 1, prefix)
 
 
@@ -154,18 +154,6 @@ def _block_indent(source: Source, owner: ast.AST) -> str | None:
         return None
     outer, inner = source.indentation_of(owner.lineno), source.indentation_of(line_range(body[0])[0])
     return inner.removeprefix(outer) if inner.startswith(outer) and inner != outer else None
-
-
-def _run(statement: Statement, count: int) -> tuple[int, int]:
-    """The first and last index of the siblings that share physical lines with `count` statements."""
-    level = statement.levels[-1]
-    siblings = level.siblings
-    first, last = level.index, level.index + count - 1
-    while first and line_range(siblings[first - 1])[1] == line_range(siblings[first])[0]:
-        first -= 1
-    while last + 1 < len(siblings) and line_range(siblings[last + 1])[0] == line_range(siblings[last])[1]:
-        last += 1
-    return first, last
 
 
 def _wrapper(source: Source, line: int) -> str:
