@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from selfdebug.config import usable_cores
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -99,12 +101,11 @@ def _command(title: str, options: list[str]) -> str:
 
 def session() -> dict[str, object]:
     """When and on what kind of machine: what a reader needs to judge figures, and nothing that names the machine."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "date": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": cores,
+        "cores": usable_cores(),
         "load": round(os.getloadavg()[0], 1),
     }
 

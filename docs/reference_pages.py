@@ -19,6 +19,7 @@ from selfdebug.cli.app import app
 from selfdebug.cli.run import run
 from selfdebug.config import KEYS, TABLES
 from selfdebug.explain.settings import ExplainSettings
+from selfdebug.reports import find, format_names
 from selfdebug.reports.schema import schema
 from selfdebug.trace.settings import TraceSettings
 
@@ -36,6 +37,8 @@ def commands() -> Iterator[str]:
         command = app.get_command(context, name)
         if command is not None:
             yield from _command(command, context, name, "##")
+    yield "## Formats\n\nWhat `--format` and `--output` of `run` write:\n\n| format | what it is |\n| --- | --- |"
+    yield from (f"| `{name}` | {find(name).summary} |" for name in format_names())
 
 
 def _command(command: click.Command, parent: click.Context, name: str, mark: str) -> Iterator[str]:

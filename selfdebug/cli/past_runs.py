@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from selfdebug.cli import history, options, output
+from selfdebug import config
+from selfdebug.cli import options, output
 from selfdebug.cli.trace import caller, session_option, state_of
 from selfdebug.errors import InputError
 from selfdebug.reports.documents import dumps
@@ -18,6 +19,7 @@ from selfdebug.trace.records import Run
 from selfdebug.trace.redaction import Redactor
 from selfdebug.trace.settings import load
 from selfdebug.trace.store import Store
+from selfdebug.workspace import JournalRun, Workspace
 
 
 @click.group(invoke_without_command=True)
@@ -31,7 +33,23 @@ def runs(ctx: click.Context, root: Path | None, as_json: bool) -> int | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
-    return int(ctx.invoke(history.runs, root=root, as_json=as_json))
+    past = Workspace.open(config.project_root(root)).history()
+    if as_json:
+        output.write(dumps({"runs": [asdict(run) for run in past]}))
+    elif past:
+        output.write("".join(f"{_changing_line(run)}\n" for run in past))
+    else:
+        output.write("No run has changed a file of this project yet.\n")
+    return 0
+
+
+def _changing_line(run: JournalRun) -> str:
+    files = ", ".join(map(one_line, run.files)) or "no file"
+    return f"{run.run_id}  {_shown_time(run.started)}  {run.status.value:11}  {files}"
+
+
+def _shown_time(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
 
 
 @runs.command()
@@ -52,17 +70,16 @@ def recorded(root: Path | None, session: str | None, as_json: bool) -> int:
     if as_json:
         output.write(dumps({"runs": [asdict(run) for run in mine]}))
     elif mine:
-        output.write("".join(f"{_line(run)}\n" for run in mine))
+        output.write("".join(f"{_recorded_line(run)}\n" for run in mine))
     else:
         output.write("No run of yours is recorded here.\n")
     return 0
 
 
-def _line(run: Run) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
+def _recorded_line(run: Run) -> str:
     marks = [mark for mark, holds in (("imported", run.imported), ("one-shot", run.shelf == "one-shot")) if holds]
     marked = f" ({', '.join(marks)})" if marks else ""
-    return f"{one_line(run.id)}  {when}  {run.status}{marked}"
+    return f"{one_line(run.id)}  {_shown_time(run.started)}  {run.status}{marked}"
 
 
 @runs.command()

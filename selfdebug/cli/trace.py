@@ -21,7 +21,7 @@ NOT_FOUND = 1
 """The exit code of a query whose answer is that the trace does not hold it."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-session_option = click.option("--session", metavar="ID", help="Whose runs. Default: SELFDEBUG_SESSION, else of none.")
+session_option = click.option("--session", metavar="NAME", help="Whose runs. Default: SELFDEBUG_SESSION, else of none.")
 run_option = click.option("--run", "run_id", metavar="RUN", help="A run. Default: the one that ended last.")
 
 

@@ -59,11 +59,6 @@ class Toolbox:
         """Ask the store in this folder first from now on: the last run was there."""
         self._folders = [folder, *(other for other in self._folders if other != folder)]
 
-    @property
-    def is_active(self) -> bool:
-        """Whether the skill was read and its tools are loaded."""
-        return self._tools is not None
-
     def activate(self) -> bool:
         """Load the tools; returns whether that changed anything. Asking twice is harmless.
 

@@ -22,6 +22,7 @@ from selfdebug.repair.bench import Bench
 from selfdebug.repair.diagnosing import Case, NotDiagnosed
 from selfdebug.repair.grouping import Group
 from selfdebug.repair.ingest import Ended, Ingested, counted
+from selfdebug.stages.validate import is_same_crash
 
 
 @dataclass
@@ -137,8 +138,7 @@ def partly_kept(bench: Bench, work: Work) -> Repair:
 
 def declined(bench: Bench, work: Work) -> Repair:
     """A person was shown plausible patches and took none of them."""
-    if bench.originals and not bench.settings.dry_run:
-        bench.roll_back()
+    _put_back(bench)
     sentence = f"No patch was taken. {work.given_up[0][1]} Everything is as it was before the run."
     ending = Ending(ExitCode.STILL_FAILING, "declined", FinalStatus.FAIL, sentence)
     return replace(_repair(bench, work, ending), rollback=bool(bench.originals))
@@ -154,8 +154,7 @@ def exhausted(bench: Bench, work: Work) -> Repair:
     if wanted is not None:
         return _no_guard_fits(bench, work, wanted)
     backup = _stashed(bench, work, dict(work.good) or _best(work))
-    if bench.originals and not bench.settings.dry_run:
-        bench.roll_back()
+    _put_back(bench)
     tried = counted(work.tried, "candidate")
     sentence = f"None of {tried} is kept. {why} Everything is as it was before the run."
     if work.good:
@@ -164,6 +163,11 @@ def exhausted(bench: Bench, work: Work) -> Repair:
         sentence += f" The best attempt is kept as {backup[0]}."
     ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)
     return replace(_repair(bench, work, ending), rollback=True, backup=backup)
+
+
+def _put_back(bench: Bench) -> None:
+    if bench.originals and not bench.settings.dry_run:
+        bench.roll_back()
 
 
 def _wanted_of_no_guard(work: Work) -> Failure | None:
@@ -183,8 +187,7 @@ def _is_complaint(failure: Failure) -> bool:
 
 def _no_guard_fits(bench: Bench, work: Work, wanted: Failure) -> Repair:
     """The evidence is against any guard: the diagnosis is the answer."""
-    if bench.originals and not bench.settings.dry_run:
-        bench.roll_back()
+    _put_back(bench)
     said = (wanted.crash.exception.message.splitlines() or [""])[0][:160]
     sentence = (
         f"No guard gives what {wanted.node_id} asserts ({said}): {counted(work.tried, 'candidate')} tried, none kept."
@@ -230,13 +233,15 @@ def probed(bench: Bench, found: Ingested | Ended, cases: Sequence[Case | NotDiag
 def _best(work: Work) -> dict[str, bytes]:
     """The file of the trial that came furthest: one that moved the crash, else the most likely one."""
     patches = [(trial, trial.patch) for turn in work.attempts for trial in turn.trials if trial.patch is not None]
-    best = min(patches, key=lambda entry: _distance(entry[0]), default=None)
+    best = min(patches, key=lambda entry: _distance(work, entry[0]), default=None)
     return {best[1].file: best[1].after} if best is not None else {}
 
 
-def _distance(trial: Trial) -> int:
+def _distance(work: Work, trial: Trial) -> int:
     order = (Verdict.PLAUSIBLE, Verdict.REGRESSED, Verdict.INEFFECTIVE, Verdict.INCONCLUSIVE, Verdict.BROKEN)
-    return 10 * order.index(trial.verdict) - (trial.next_failure is not None and "another way" in trial.detail)
+    left = trial.next_failure
+    has_moved = left is not None and not any(is_same_crash(failure, left) for failure in work.failures)
+    return 10 * order.index(trial.verdict) - has_moved
 
 
 def _stashed(bench: Bench, work: Work, best: dict[str, bytes]) -> tuple[str, ...]:

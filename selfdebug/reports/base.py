@@ -37,7 +37,6 @@ class Report:
 
     name: str
     summary: str
-    media_type: str
     render: Callable[[Repair, View], bytes]
     examples: tuple[Example, ...]
     suffixes: tuple[str, ...] = ()

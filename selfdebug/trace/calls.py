@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,8 +15,6 @@ MAX_HITS = 2000
 MAX_HISTORY = 2000
 MAX_OUTPUT = 8000
 """What is kept of one inner run; the true counts stand beside it."""
-
-_PLUGIN = re.compile(r"selfdebug")
 
 
 def of_run(run: PytestRun, step: str, why_added: str) -> tuple[ToolCall, dict[str, Any]]:

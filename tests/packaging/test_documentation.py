@@ -16,6 +16,7 @@ from codemods.selfdebug.registry import guards
 from selfdebug.cli.app import COMMANDS
 from selfdebug.config import KEYS
 from selfdebug.demo import lay_out
+from selfdebug.reports import format_names
 from selfdebug.reports.schema import schema
 
 DOCS = REPOSITORY / "docs"
@@ -58,6 +59,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_the_reference_names_every_command_guard_and_key() -> None:
     commands = PAGES["page"]("reference/commands.md")
     assert [name for name in COMMANDS if f"\n## selfdebug {name}\n" not in commands] == []
+    assert [name for name in format_names() if f"\n| `{name}` | " not in commands] == []
     assert re.findall(r"^## (.*)$", PAGES["page"]("reference/guards.md"), re.MULTILINE) == list(guards())
     keys = PAGES["page"]("reference/json.md")
     assert [key for key in json.loads(schema())["properties"] if f"| `{key}` |" not in keys] == []

@@ -29,7 +29,6 @@ diff --git a/shop/discount.py b/shop/discount.py
 REPORT = Report(
     name="diff",
     summary="A patch for `git apply` or `patch -p1`.",
-    media_type="text/x-diff",
     render=render,
     examples=(Example("kept", EXPECTED_KEPT), Example("nothing_failed", "")),
     suffixes=(".diff", ".patch"),

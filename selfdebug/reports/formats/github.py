@@ -80,7 +80,6 @@ guest.%0A    if customer is not None and customer.orders > 10:  # a regular
 REPORT = Report(
     name="github",
     summary="Annotations for a GitHub workflow.",
-    media_type="text/plain; charset=utf-8",
     render=render,
     examples=(
         Example("kept", EXPECTED_KEPT),

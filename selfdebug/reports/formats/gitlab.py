@@ -75,7 +75,6 @@ attribute 'orders' Plausible patch: condition-prefix on customer: the condition 
 REPORT = Report(
     name="gitlab",
     summary="A code quality report for a GitLab merge request.",
-    media_type="application/json",
     render=render,
     examples=(Example("kept", EXPECTED_KEPT), Example("nothing_failed", "[]\n")),
 )

@@ -18,7 +18,6 @@ EXPECTED_KEPT = 'if <mark title="the receiver">customer</mark>.orders &gt; 10:  
 REPORT = Report(
     name="html",
     summary="A self-contained page for a browser.",
-    media_type="text/html; charset=utf-8",
     render=render,
     examples=(
         Example("kept", EXPECTED_KEPT, is_part=True),

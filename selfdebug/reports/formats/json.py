@@ -43,7 +43,6 @@ EXPECTED_NOTHING_FAILED = """\
 REPORT = Report(
     name="json",
     summary="One JSON document; its schema is what `selfdebug schema` prints.",
-    media_type="application/json",
     render=render,
     examples=(Example("nothing_failed", EXPECTED_NOTHING_FAILED),),
     suffixes=(".json",),

@@ -92,7 +92,6 @@ AttributeError: 'NoneType' object has no attribute 'orders'</failure>
 REPORT = Report(
     name="junit",
     summary="JUnit XML of the tests that failed, for a CI server.",
-    media_type="application/xml",
     render=render,
     examples=(Example("rolled_back", EXPECTED_ROLLED_BACK),),
     suffixes=(".xml",),

@@ -193,7 +193,6 @@ condition-prefix on customer acted once in 1 of the 3 tests that come to it: tes
 REPORT = Report(
     name="markdown",
     summary="A summary for a pull request or a job page.",
-    media_type="text/markdown; charset=utf-8",
     render=render,
     examples=(
         Example("kept", EXPECTED_KEPT),

@@ -155,7 +155,6 @@ def render(repair: Repair, _view: View) -> bytes:
 REPORT = Report(
     name="rdjson",
     summary="Suggestions for reviewdog, to be accepted in a pull request.",
-    media_type="application/json",
     render=render,
     examples=(Example("kept", EXPECTED_KEPT),),
     suffixes=(".rdjson",),

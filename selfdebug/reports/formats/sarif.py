@@ -214,7 +214,6 @@ EXPECTED_NOTHING_FAILED = f"""\
 REPORT = Report(
     name="sarif",
     summary="SARIF 2.1.0 for code scanning.",
-    media_type="application/sarif+json",
     render=render,
     examples=(Example("nothing_failed", EXPECTED_NOTHING_FAILED),),
     suffixes=(".sarif",),

@@ -259,7 +259,6 @@ The best attempt is kept in stash@{0}.
 REPORT = Report(
     name="text",
     summary="A log for a person at a terminal.",
-    media_type="text/plain; charset=utf-8",
     render=render,
     examples=(
         Example("kept", EXPECTED_KEPT),

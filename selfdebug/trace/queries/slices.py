@@ -12,7 +12,6 @@ from selfdebug.trace.queries.base import (
     Arguments,
     Parameter,
     Query,
-    all_keys,
     cut,
     no_key,
     no_step,
@@ -208,12 +207,6 @@ def _inner_mentions(trace: Trace, variable: str) -> Iterator[str]:
         )
         if count:
             yield f"{call} saw {count} values of it; inspect_tool_run(id={call}, variable={variable})"
-
-
-def known_variables(trace: Trace) -> list[str]:
-    """The names of the program that the run observed."""
-    prefix = "observation."
-    return [key.removeprefix(prefix) for key in all_keys(trace) if key.startswith(prefix)]
 
 
 QUERIES = (
