@@ -27,7 +27,7 @@ from pathlib import Path
 
 from selfdebug.config import Settings
 from selfdebug.explain import questions
-from selfdebug.model import Progress, Repair, Verdict
+from selfdebug.model import Progress, Repair, Trial, Verdict
 from selfdebug.repair import repair
 from selfdebug.trace.ask import ask, load
 from selfdebug.trace.exchange import exported
@@ -195,18 +195,7 @@ def asked(run: Recorded) -> Iterator[Asked]:
         yield Asked("what changed?", ("no file changed",) if not done.rollback else ("I rolled back",), steps=False)
         yield Asked("is it safe?", ("nothing to trust",))
         yield Asked("why did you stop?", (_start(done.sentence),))
-    for verdict in (Verdict.INEFFECTIVE, Verdict.REGRESSED, Verdict.REFUSED):
-        of_verdict = [t for turn in done.attempts for t in turn.trials if t.verdict is verdict]
-        if of_verdict:
-            trial = of_verdict[0]
-            word = "did not fit" if verdict is Verdict.REFUSED else verdict.value
-            yield Asked(f"why not {trial.candidate.guard}?", (word, trial.detail.rstrip(". ")[:80]))
-    yield Asked("why not zebra-guard?", ("never considered zebra-guard",), steps=False)
-    yield Asked("how long did it take and why so long?", (f"{len(done.runs)} starts of pytest",))
-    if trials:
-        yield Asked("what did you try?", (f"I judged {len(trials)} candidates",))
-    else:
-        yield Asked("what did you try?", ("I tried nothing",), steps=False)
+    yield from _about_trials(done, trials)
     if done.exit_reason == "not-reproduced":
         yield Asked("why this file?", ("I located no file",))
         yield Asked("where did it come from?", ("not in the trace",), steps=False)
@@ -215,6 +204,20 @@ def asked(run: Recorded) -> Iterator[Asked]:
         yield Asked("why did you roll back?", (_start(done.sentence),))
     else:
         yield Asked("why did you roll back?", ("I did not roll back",), steps=False)
+
+
+def _about_trials(done: Repair, trials: Sequence[Trial]) -> Iterator[Asked]:
+    for verdict in (Verdict.INEFFECTIVE, Verdict.REGRESSED, Verdict.REFUSED):
+        trial = next((each for turn in done.attempts for each in turn.trials if each.verdict is verdict), None)
+        if trial is not None:
+            word = "did not fit" if verdict is Verdict.REFUSED else verdict.value
+            yield Asked(f"why not {trial.candidate.guard}?", (word, trial.detail.rstrip(". ")[:80]))
+    yield Asked("why not zebra-guard?", ("never considered zebra-guard",), steps=False)
+    yield Asked("how long did it take and why so long?", (f"{len(done.runs)} starts of pytest",))
+    if trials:
+        yield Asked("what did you try?", (f"I judged {len(trials)} candidates",))
+    else:
+        yield Asked("what did you try?", ("I tried nothing",), steps=False)
 
 
 def _start(sentence: str) -> str:

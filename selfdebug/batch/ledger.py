@@ -27,6 +27,8 @@ def fingerprint(digest: str, settings: Settings) -> str:
     options = [
         settings.max_attempts,
         settings.max_candidates,
+        settings.timeout,
+        settings.memory_limit,
         settings.include_tests,
         settings.keep_partial,
         settings.pytest_args,

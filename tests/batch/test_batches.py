@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -172,6 +173,13 @@ def test_finished_jobs_are_not_run_again_until_the_project_changes(project: Path
     done, _ = run_batch(request(project, shard=Shard(1, 2), retries=0), quiet)
     assert [result.state for result in done.results] == [JobState.LOST]
     assert (done.exit_code, done.exit_reason) == (1, "incomplete")
+
+
+@pytest.mark.parametrize("other", [{"timeout": 9.0}, {"memory_limit": 900}, {"max_candidates": 1}])
+def test_other_limits_may_end_in_another_result(tmp_path: Path, other: dict[str, Any]) -> None:
+    settings = Settings(root=tmp_path)
+    assert fingerprint("digest", replace(settings, **other)) != fingerprint("digest", settings)
+    assert fingerprint("digest", replace(settings, jobs=settings.jobs + 1)) == fingerprint("digest", settings)
 
 
 def test_an_interrupted_batch_ends_its_jobs_and_leaves_nothing(project: Path, temporary: Path) -> None:
