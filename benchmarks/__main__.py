@@ -15,6 +15,9 @@ MEASUREMENTS = {
     "limits": "benchmarks.limits",
     "whole-run": "benchmarks.whole_run",
     "origin-cost": "benchmarks.origin_cost",
+    "log-reading": "benchmarks.log_reading",
+    "why-questions": "benchmarks.why_questions",
+    "guard-removal": "benchmarks.guard_removal.measuring",
 }
 
 

@@ -1,6 +1,6 @@
 """How long a MB of log takes, against `grep -c Error` over the same file in the same run.
 
-    python benchmarks/log_reading.py [MEGABYTES]
+    python -m benchmarks log-reading [MEGABYTES]
 
 Prints one line a kind of log: seconds, ms a MB, the factor to grep, the peak of resident memory in MB.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -58,14 +57,15 @@ def _kinds(size: int) -> dict[str, str]:
     }
 
 
-def main() -> None:
+def main(arguments: list[str]) -> int:
     """Measure each kind once."""
-    megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    megabytes = int(arguments[0]) if arguments else 20
     with tempfile.TemporaryDirectory() as folder:
         for name, text in _kinds(megabytes * 1_000_000).items():
             path = Path(folder, "log")
             path.write_text(text, encoding="utf-8")
             _measure(name, path)
+    return 0
 
 
 def _measure(name: str, path: Path) -> None:
@@ -82,7 +82,3 @@ def _measure(name: str, path: Path) -> None:
         f"{name}: {size:.0f} MB in {seconds:.1f} s, {1000 * seconds / size:.0f} ms/MB, "
         f"{seconds / grep:.0f} times grep, {found} failures, peak {peak:.0f} MB"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,7 @@ Makes 30 real runs (kept patches, failures, roll backs, interrupted ones, logs t
 to twelve why-questions, and checks every answer by what the run itself returned: the fact that it must contain, and
 step ids that the trace has and that hold that fact. Then the queries are timed on a store of 10,000 runs.
 
-    python benchmarks/why_questions.py [--runs 30] [--cases FOLDER] [--stored 10000]
+    python -m benchmarks why-questions [--runs 30] [--cases FOLDER] [--stored 10000]
 
 With `--cases` the projects in the folders of FOLDER come after the ten made ones: each a subject with its tests, and
 `expected.json` and `*.txt` for whoever checks them. Of three runs the time that is spent in recording is measured too.
@@ -312,13 +312,13 @@ def times(folder: Path, run: Recorded, stored: int) -> list[float]:
     return taken
 
 
-def main() -> None:
-    """Make the runs, ask, and print what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(arguments: list[str]) -> int:
+    """Make the runs, ask, and print what was measured; return 1 when an answer is wrong."""
+    parser = argparse.ArgumentParser(prog="why-questions", description=__doc__)
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--stored", type=int, default=10_000)
     parser.add_argument("--cases", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     cases = sorted(path.parent for path in given.cases.glob("*/expected.json")) if given.cases else []
     with tempfile.TemporaryDirectory() as folder:
         runs = list(recorded(Path(folder), given.runs, cases))
@@ -340,6 +340,7 @@ def main() -> None:
     _tell_of_bytes(read)
     shares = [run.recording for run in runs if run.recording is not None]
     print(f"share of a run that is spent in recording, profiled: {', '.join(f'{share:.1%}' for share in shares)}")
+    return bool(faults)
 
 
 def _tell_of_bytes(read: list[Read]) -> None:
@@ -352,7 +353,3 @@ def _tell_of_bytes(read: list[Read]) -> None:
     )
     for one in sorted(read, key=lambda one: -one.share)[:5]:
         print(f"  {one.share:.1%}: {one.way} of {one.kind}: {one.answers} of {one.whole} bytes")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
 """Removes guards that real projects have, one at a time, and measures whether selfdebug finds them again.
 
-python -m benchmarks.guard_removal --help
+python -m benchmarks guard-removal --help
 """

@@ -31,9 +31,9 @@ _HEAD = """\
 One guard is taken out of a project that is published with its tests; where the project's own tests crash without it,
 `selfdebug run` is asked to repair the project. This page is written by
 
-    python -m benchmarks.guard_removal --document docs/guard-removal.md
+    python -m benchmarks guard-removal --document docs/guard-removal.md
 
-from the results of runs of `python -m benchmarks.guard_removal` (see `--help`; a fixed seed chooses the removals, each
+from the results of runs of `python -m benchmarks guard-removal` (see `--help`; a fixed seed chooses the removals, each
 kind of guard in its turn). The patches of the projects of the first split were read one by one while the tool was
 bettered; those of the second were only measured.
 

@@ -1,4 +1,6 @@
-"""The command: measures removals until each project has its number, or the time is over, and prints the table.
+"""How often a guard that was removed from a real project is found again, and how often something else is.
+
+Measures removals until each project has its number, or the time is over, and prints the table.
 
 Results are appended to a file of JSON lines, one removal a line; what is in it is not measured again.
 """
@@ -24,13 +26,13 @@ _RESULTS = Path(__file__).parent / "results.jsonl"
 _READINGS = Path(__file__).parent / "readings.json"
 
 
-def main() -> None:
+def main(arguments: list[str]) -> int:
     """Measure and print, or write the documentation of what was measured."""
-    options = _options()
+    options = _options(arguments)
     if options.document:
         told = json.loads(_READINGS.read_text(encoding="utf-8"))
         options.document.write_text(document(_read(_RESULTS), told), encoding="utf-8")
-        return
+        return 0
     results: Path = options.work / f"{options.results}.jsonl"
     options.work.mkdir(parents=True, exist_ok=True)
     done = _read(results)
@@ -50,10 +52,11 @@ def main() -> None:
                 file.write(entry.line() + "\n")
             _show(entry)
     print("\n" + tables(done))
+    return 0
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.guard_removal", description=__doc__)
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks guard-removal", description=__doc__)
     default = Path(tempfile.gettempdir(), "guard-removal")
     parser.add_argument("--work", type=Path, default=default, help="folder for downloads, environments and results")
     parser.add_argument("--results", default="results", help="name of the file of results in that folder")
@@ -74,7 +77,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the order of removals")
     parser.add_argument("--document", type=Path, help="only write the kept results as Markdown to this file")
     parser.add_argument("--table", action="store_true", help="only print the table of what was measured before")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def _chosen(options: argparse.Namespace) -> list[Project]:
@@ -130,7 +133,3 @@ def _show(entry: Measured) -> None:
         return
     print(f"  {entry.result}: {entry.removal}\n    {entry.crash}; {entry.failing} failing tests", flush=True)
     print(f"    {entry.seconds:.0f} s, {entry.tried} candidates tried, {entry.guard or entry.detail}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
