@@ -1,8 +1,11 @@
 """How often a guard that was removed from a real project is found again, and how often something else is.
 
+    python -m benchmarks guard-removal [--projects NAME ...] [--each N] [--limit SECONDS] [--document FILE]
+
 Measures removals until each project has its number, or the time is over, and prints the table.
 
 Results are appended to a file of JSON lines, one removal a line; what is in it is not measured again.
+[What was measured](guard-removal.md) is a page of its own.
 """
 
 from __future__ import annotations

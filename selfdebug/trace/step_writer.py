@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from selfdebug.model import PytestRun
 from selfdebug.trace import calls
 from selfdebug.trace.integrity import Checked
-from selfdebug.trace.records import Read, Step, ToolCall, Write
+from selfdebug.trace.records import Read, Step, Write
 
 if TYPE_CHECKING:
     from selfdebug.trace.recorder import Recorder
@@ -95,14 +95,13 @@ class StepWriter:
         self._errors.append(self._recorder.redactor.text(text))
 
     def tool_call(self, run: PytestRun, why_options_added: str = "") -> str:
-        """Note a start of pytest with what it saw inside; returns its id."""
+        """Note a start of pytest, or a fork of one, with what it saw inside; returns its id."""
         call, inner = calls.of_run(run, self.id, why_options_added)
-        return self._call(call, inner)
-
-    def forked_trial(self, call_id: str, outcome: str, seconds: float, command: Iterable[str] = ()) -> str:
-        """Note a trial that ran in a fork of an earlier start of pytest; returns its id."""
-        words = tuple(command)
-        return self._call(ToolCall(call_id, self.id, words, words, (), "", outcome, None, seconds), None)
+        self._recorder.file_call(call)
+        self._inside = (call.id, inner)
+        self._recorder.file_inner(call.id, inner, is_trial=self._opened.stage == "try")
+        self._calls.append(call.id)
+        return call.id
 
     def add_history(self, entries: Iterable[dict[str, Any]]) -> None:
         """Add traced values to what the last start of pytest of this step saw inside."""
@@ -125,14 +124,6 @@ class StepWriter:
             because=self._because,
             calls=tuple(self._calls),
         )
-
-    def _call(self, call: ToolCall, inner: dict[str, Any] | None) -> str:
-        self._recorder.file_call(call)
-        self._inside = None if inner is None else (call.id, inner)
-        if inner is not None:
-            self._recorder.file_inner(call.id, inner, is_trial=self._opened.stage == "try")
-        self._calls.append(call.id)
-        return call.id
 
     def _write(self, key: str, verb: str, value: Any) -> None:
         write = self._recorder.prepared(key, verb, value)

@@ -97,15 +97,13 @@ def test_each_step_tells_its_sentence(tmp_path: Path, name: str) -> None:
     assert query(tmp_path, "trace_node", step="step#0").data["description"].startswith(sentence)
 
 
-def test_a_forked_trial_is_a_call_without_an_inner_run(tmp_path: Path) -> None:
+def test_a_trial_in_a_fork_is_a_call_without_a_command(tmp_path: Path) -> None:
     recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
     with recorder.step("try") as step:
-        step.forked_trial("fork-1", "1 passed in a fork of pytest-1.", 0.012)
-        step.tool_call(pytest_run(1, Outcome.PASSED))
+        step.tool_call(replace(pytest_run(1, Outcome.PASSED), command=()))
     recorder.end("passed")
-    answer = query(tmp_path, "inspect_tool_call", id="fork-1")
+    answer = query(tmp_path, "inspect_tool_call", id="pytest-1")
     assert "ran: (in a fork, without a command of its own)" in answer.text()
-    assert "none was made (a forked trial)" in query(tmp_path, "inspect_tool_run", id="fork-1").text()
 
 
 def test_a_diff_is_what_diff_tools_read() -> None:
