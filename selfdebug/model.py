@@ -105,7 +105,6 @@ class Failure:
     frames: tuple[Frame, ...] = ()
     causes: tuple[Failure, ...] = ()
     group: tuple[Failure, ...] = ()
-    is_live: bool = False
 
     @property
     def crash(self) -> Failure:

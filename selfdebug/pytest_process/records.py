@@ -221,7 +221,6 @@ class _Reader:
             frames=tuple(self._frame(frame) for frame in record["frames"]),
             causes=tuple(self.failure(cause, node_id, when) for cause in record.get("causes", ())),
             group=tuple(self.failure(leaf, node_id, when) for leaf in record.get("group", ())),
-            is_live=True,
         )
 
     def _frame(self, record: dict[str, Any]) -> Frame:
@@ -295,7 +294,7 @@ def _outcome(phases: list[tuple[str | None, str]]) -> Outcome:
 def _told_in_words(node_id: str | None, when: When, text: str) -> Failure:
     """A failure that pytest made up without an exception: a strict xfail that passed, a worker that crashed."""
     message = text.strip()
-    return Failure(node_id, when, ExceptionRecord(_TEXT_ONLY, message or "failed without an exception"), is_live=True)
+    return Failure(node_id, when, ExceptionRecord(_TEXT_ONLY, message or "failed without an exception"))
 
 
 def _untold(node_id: str) -> Failure:

@@ -62,7 +62,6 @@ _FAILURE = Failure(
         Frame("tests/test_discount.py", 6, "test_a_guest_gets_no_discount", "tests/test_discount.py", is_test=True),
         Frame(_FILE, 8, "discount", _FILE, _EXPRESSION, "if customer.orders > 10:  # a regular", _LOCALS),
     ),
-    is_live=True,
 )
 _DIAGNOSIS = Diagnosis(
     failure=_FAILURE,
@@ -104,32 +103,23 @@ _CANDIDATE = Candidate(
     reason="the condition is false for the None that was seen",
 )
 _PATCH = Patch(_CANDIDATE, _FILE, _BEFORE, _AFTER, lines_touched=1)
-_USELESS = Candidate(
+_USELESS = replace(
+    _CANDIDATE,
     id="c2",
     guard="or-default",
     family="expression",
-    file=_FILE,
-    site=Site.CRASH,
-    expression=_EXPRESSION,
-    receiver=_RECEIVER,
-    receiver_code="customer",
     default="0",
     default_source="a neutral value",
     test="truthy",
     reason="0 has no attribute orders either",
 )
-_EARLY = Candidate(
+_EARLY = replace(
+    _CANDIDATE,
     id="c3",
     guard="early-return",
     family="early-return",
-    file=_FILE,
-    site=Site.CRASH,
-    expression=_EXPRESSION,
-    receiver=_RECEIVER,
-    receiver_code="customer",
     default="False",
     default_source="a neutral value",
-    test="not-none",
     reason="return before the statement",
 )
 _EARLY_PATCH = Patch(

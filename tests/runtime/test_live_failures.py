@@ -244,7 +244,6 @@ def test_a_frame_names_its_file_line_function_and_code(shop: tuple[Path, PytestR
     assert not frame.is_test
     assert [other.file for other in failure.project_frames] == ["test_shop.py", "shop/columns.py"]
     assert failure.project_frames[0].is_test
-    assert failure.is_live
 
 
 def test_exceptions_name_what_they_miss(shop: tuple[Path, PytestRun]) -> None:
