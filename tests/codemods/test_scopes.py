@@ -1,10 +1,10 @@
-"""The statements and nodes that belong to a function itself."""
+"""What belongs to a function itself: its nodes, its statements, the defaults of its parameters."""
 
 from __future__ import annotations
 
 import ast
 
-from codemods.selfdebug.scopes import own_nodes, own_statements
+from codemods.selfdebug.scopes import own_nodes, own_statements, parameter_defaults
 
 TEXT = """
 def f():
@@ -42,3 +42,9 @@ def test_a_thousand_alternatives_are_no_depth() -> None:
     choices = "".join(f"elif x == {number}:\n    {number}\n" for number in range(1, 1200))
     statements = list(own_statements(ast.parse(f"if x == 0:\n    0\n{choices}")))
     assert len(statements) == 2400
+
+
+def test_parameters_with_a_default_are_told_with_it() -> None:
+    (function,) = ast.parse("def f(a, /, b=1, *, c, d=2): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    assert [(name, ast.unparse(value)) for name, value in parameter_defaults(function)] == [("b", "1"), ("d", "2")]

@@ -17,7 +17,7 @@ from selfdebug.model import FaultLocation, Observation, Receiver
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """Source of an expression, the sentence that says why, and how far it is from being evident (0 is evident).
+    """Source of an expression, why it may stand there (shown in brackets behind it), and its cost (0 is evident).
 
     `donor` says which place of the project has it (`as in app/users.py:120`), where one has.
     """
@@ -74,7 +74,26 @@ def for_receiver(
     found.extend(_for_use(receiver))
     found.extend(Default(code, _WITHOUT_EVIDENCE, _ANY) for code in NEUTRAL if code != "None")
     supported = [default for default in found if supports(default.code, receiver.operation, receiver.name)]
-    return unique(_raised(supported, expected))
+    return unique(_raised(supported, without_truth(expected) if _counts(receiver) else expected))
+
+
+def without_truth(codes: Iterable[str]) -> tuple[str, ...]:
+    """The codes but True and False: where a number belongs, an answer of yes or no that a test names says nothing."""
+    return tuple(code for code in codes if code not in ("True", "False"))
+
+
+def is_arithmetic(value: ast.expr | None) -> bool:
+    """Whether an expression can give what arithmetic gave, which is no bool (but for `&`, `|` and `^`)."""
+    if isinstance(value, ast.IfExp):
+        return is_arithmetic(value.body) or is_arithmetic(value.orelse)
+    if isinstance(value, ast.UnaryOp):
+        return not isinstance(value.op, ast.Not)
+    return isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+
+
+def _counts(receiver: Receiver) -> bool:
+    """Whether the receiver is put in an order or calculated with."""
+    return receiver.operation in ("compare", "operand") and receiver.name not in ("==", "!=", "&", "|", "^")
 
 
 def for_value(
