@@ -252,3 +252,34 @@ def test_none_is_asked_for_before_truth_where_the_default_is_no_empty_value() ->
     crash = ExceptionRecord("TypeError", "unsupported operand type(s) for +: 'int' and 'NoneType'")
     guards = [patch.candidate.guard for patch in found(text, 4, crash) if patch.candidate.default == "self.end"]
     assert guards.index("receiver-default") < guards.index("or-default")
+
+
+def proposed_defaults(guard: str, statement: str, message: str, kind: str = "TypeError") -> list[str | None]:
+    """The defaults of one guard of line 2, in order, where the failing test names True and False."""
+    source, crash = Source.parse(f"def f(start):\n    {statement}\n".encode()), ExceptionRecord(kind, message)
+    location = locate(Frame("m.py", 2, "f", "m.py"), crash, source)
+    assert isinstance(location, FaultLocation)
+    evidence = Evidence(crash, (), Expectations(neutral=("True", "False")))
+    candidates = propose([LocatedSite(Site.CRASH, location, source)], evidence)
+    return [candidate.default for candidate in candidates if candidate.guard == guard]
+
+
+@pytest.mark.parametrize("guard", ["receiver-default", "conditional-outer"])
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("place = start * 2 + 1 if start >= 0 else -start", "'>=' not supported between 'NoneType' and 'int'"),
+        ("place = start * 2", "unsupported operand type(s) for *: 'NoneType' and 'int'"),
+        ("place = -start", "bad operand type for unary -: 'NoneType'"),
+    ],
+)
+def test_a_truth_that_the_test_names_stands_for_no_number(guard: str, statement: str, message: str) -> None:
+    defaults = proposed_defaults(guard, statement, message)
+    assert "0" in defaults
+    assert not {"True", "False"} & set(defaults[: defaults.index("0")])
+
+
+def test_a_truth_that_the_test_names_comes_forward_where_anything_may_stand() -> None:
+    message = "'NoneType' object has no attribute 'x'"
+    defaults = proposed_defaults("conditional-outer", "place = start.x", message, "AttributeError")
+    assert defaults[0] in ("True", "False")

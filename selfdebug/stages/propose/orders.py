@@ -16,7 +16,16 @@ from codemods.selfdebug.spans import text_at
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.collected import needed_class, starts_of
-from selfdebug.stages.propose.defaults import Default, for_receiver, for_return, for_value, supports, unique
+from selfdebug.stages.propose.defaults import (
+    Default,
+    for_receiver,
+    for_return,
+    for_value,
+    is_arithmetic,
+    supports,
+    unique,
+    without_truth,
+)
 from selfdebug.stages.propose.docstrings import returned_by_docstring
 from selfdebug.stages.propose.expectations import Expectations, enclosing_function
 from selfdebug.stages.propose.imports import imports_of
@@ -246,7 +255,7 @@ class _Parameters:
             case DefaultRole.RESULT:
                 wanted = self._evidence.wanted
                 evident = (*self._results(), *returned_by_docstring(self._function), *self._passed(), *self._lent(role))
-                return for_return(self._function, evident, wanted.neutral, wanted.answers)
+                return for_return(self._function, evident, self._named(), wanted.answers)
             case DefaultRole.EXCEPTION:
                 return unique(self._exceptions())
             case DefaultRole.IMPORT:
@@ -265,6 +274,11 @@ class _Parameters:
         found = for_receiver(receiver, self._site.location, evidence.observations, evidence.wanted.neutral)
         return unique((*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *lent, *found))
 
+    def _named(self) -> tuple[str, ...]:
+        """The neutral literals of the failing test that can stand for what the statement computes."""
+        named = self._evidence.wanted.neutral
+        return without_truth(named) if is_arithmetic(getattr(self._statement, "value", None)) else named
+
     def _for_value(self) -> tuple[Default, ...]:
         site, evidence = self._site, self._evidence
         code, is_key = text_at(site.source.lines, self._receiver.expression), self._is_in_sort_key()
@@ -275,7 +289,7 @@ class _Parameters:
             *self._uncalled(),
             *self._as_it_is(),
             *self._lent(DefaultRole.VALUE),
-            *for_value(code, site.location, evidence.observations, evidence.wanted.neutral, is_key),
+            *for_value(code, site.location, evidence.observations, self._named(), is_key),
         )
         return unique(found)
 
