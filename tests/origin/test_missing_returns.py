@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traced_programs import write
 
 from codemods.selfdebug.source import Source
+from origin.traced_programs import write
 from selfdebug.model import Link
 from selfdebug.stages.propose import apply_candidate
 from selfdebug.stages.propose.missing_returns import missing_returns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from traced_programs import chains, interpreter, short, source, traced, write
 
+from origin.traced_programs import chains, interpreter, short, source, traced, write
 from selfdebug.model import Function, Pass
 from selfdebug.pytest_process import run_pytest
 from selfdebug.stages.origin import suspects

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from traced_programs import Table, check_chain
 
+from origin.traced_programs import Table, check_chain
 from selfdebug.model import Link
 
 TABLE = Table()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from traced_programs import chains, short, traced, write
+
+from origin.traced_programs import chains, short, traced, write
 
 CRASH = """
 def main():

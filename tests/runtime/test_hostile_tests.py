@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Run, every_path, write_files
 
+from runtime.conftest import Run, every_path, write_files
 from selfdebug.model import Outcome, When
 from selfdebug.pytest_process import Interpreter, PytestStartError, run_pytest
 from selfdebug.pytest_process.descendants import end_all

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import write_files
 
 from codemods.selfdebug.spans import split_lines, text_at
+from runtime.conftest import write_files
 from selfdebug.model import Failure, Frame, PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
 

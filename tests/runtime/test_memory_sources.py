@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import every_path, write_files
 
+from runtime.conftest import every_path, write_files
 from selfdebug.model import PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Run, every_path, write_files
 
+from runtime.conftest import Run, every_path, write_files
 from selfdebug.errors import UsageError
 from selfdebug.model import Outcome, PytestRun, When
 from selfdebug.pytest_process import Interpreter, PytestStartError, run_pytest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import write_files
 
+from runtime.conftest import write_files
 from selfdebug.model import PytestRun
 from selfdebug.pytest_process import Interpreter, run_pytest
 

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import write_files
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.conftest import write_files
 from selfdebug.errors import EnvironmentUnusableError
 from selfdebug.pytest_process import Interpreter, descendants, folders, last_telling_lines, run_pytest
 from selfdebug.pytest_process.child import BoundedOutput, Launch, run_child
