@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from selfdebug.model import ExceptionRecord, Failure, Frame, ProbeHit, PytestRun, Trace, TracedFrame, TracedValue, Value
 from selfdebug.trace.records import ToolCall
@@ -53,8 +53,7 @@ def outcome(run: PytestRun) -> str:
 
 def inner(run: PytestRun) -> dict[str, Any]:
     """What the plugin saw inside, as JSON-like data."""
-    assigned = [entry for trace in run.traces for entry in _traced(trace)]
-    history = [entry for _, entry in sorted(assigned, key=lambda item: item[0])]
+    assigned = sorted((entry for trace in run.traces for entry in _traced(trace)), key=lambda entry: entry.sequence)
     return {
         "tests": [[node, outcome.value] for node, outcome in run.outcomes[:MAX_TESTS]],
         "failures": [failure(item) for item in run.failures],
@@ -69,10 +68,10 @@ def inner(run: PytestRun) -> dict[str, Any]:
             }
             for catch in run.catches[:MAX_HITS]
         ],
-        "history": history[-MAX_HISTORY:],
+        "history": [_assigned(entry) for entry in assigned[-MAX_HISTORY:]],
         "output": Seen(run.output[-MAX_OUTPUT:]),
         "counts": {
-            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches), "history": len(history),
+            "tests": len(run.outcomes), "hits": len(run.hits), "catches": len(run.catches), "history": len(assigned),
             "output": len(run.output),
         },
         "gap": "; ".join(dict.fromkeys(trace.gap for trace in run.traces if trace.gap)),
@@ -82,28 +81,40 @@ def inner(run: PytestRun) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _traced(trace: Trace) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Who assigned what, where, in which call: each with its place in the order of all events."""
+class _Assignment(NamedTuple):
+    """Who assigned what, where: the trace of one test may hold a million, of which only the last are written down."""
+
+    sequence: int
+    frame: TracedFrame
+    name: str
+    item: TracedValue
+    line: int
+    how: str
+
+
+def _traced(trace: Trace) -> Iterator[_Assignment]:
+    """What was assigned in each call, each with its place in the order of all events."""
     for one in trace.frames:
         caller = f", called from line {one.caller_line}" if one.caller_line else ""
         for name, item in one.arguments:
-            yield one.started, _assigned(one, name, item, one.first_line, f"argument{caller}")
+            yield _Assignment(one.started, one, name, item, one.first_line, f"argument{caller}")
         for step in one.steps:
             for name, item in step.stores:
-                yield step.sequence, _assigned(one, name, item, step.line, "stored")
+                yield _Assignment(step.sequence, one, name, item, step.line, "stored")
             if step.kind == "return" and step.value is not None:
-                yield step.sequence, _assigned(one, f"{one.function}()", step.value, step.line, "returned")
+                yield _Assignment(step.sequence, one, f"{one.function}()", step.value, step.line, "returned")
 
 
-def _assigned(one: TracedFrame, name: str, item: TracedValue, line: int, how: str) -> dict[str, Any]:
+def _assigned(entry: _Assignment) -> dict[str, Any]:
+    item = entry.item
     data = {"type": item.type, "is_none": item.is_none, "repr": item.text if item.is_none else Seen(item.text)}
     return {
-        "variable": name,
+        "variable": entry.name,
         "value": data,
-        "place": f"{one.file}:{line}",
-        "function": one.qualified,
-        "code": how,
-        "call": one.number,
+        "place": f"{entry.frame.file}:{entry.line}",
+        "function": entry.frame.qualified,
+        "code": entry.how,
+        "call": entry.frame.number,
     }
 
 
