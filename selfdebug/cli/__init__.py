@@ -23,6 +23,7 @@ ISSUES = "https://github.com/selfdebug/selfdebug/issues"
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with the exit code of DESIGN section 3."""
+    output.replace_closed()
     given = list(sys.argv[1:] if arguments is None else arguments)
     code = invoke(given)
     output.close()

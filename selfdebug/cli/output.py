@@ -15,6 +15,22 @@ if TYPE_CHECKING:
     from selfdebug.terminal import Paint
 
 
+def replace_closed() -> None:
+    """Open the null device in the place of each standard stream that the caller closed before the start.
+
+    Else the next file that is opened, a patched one or the journal, gets the free descriptor, and whatever a child
+    prints goes into that file.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor, which is this one
+            os.set_inheritable(null, True)
+            mode = "w" if descriptor else "r"
+            setattr(sys, name, open(null, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - open to the end
+
+
 def write(data: bytes | str) -> None:
     """Write to standard output; a reader that went away is no error, the rest is dropped.
 

@@ -222,6 +222,28 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])
+@pytest.mark.parametrize("command", ["failures log", "runs", "doctor", "run --dry-run --color always"])
+def test_a_stream_that_the_caller_closed_is_no_error(command: str, closed: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("nothing fails here\n")
+    (tmp_path / "setup.cfg").touch()
+    shell = f"{sys.executable} -m selfdebug {command} {closed}"
+    ended = subprocess.run(["sh", "-c", shell], check=False, cwd=tmp_path, stderr=subprocess.PIPE)
+    assert ended.returncode != 3, ended.stderr
+    assert b"Internal error" not in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+def test_no_file_gets_the_descriptor_of_a_closed_stream(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from selfdebug.cli import output; output.replace_closed();"
+        "print('lost'); sys.stdout.flush(); file = open('log', 'w');"
+        "os.system('echo printed by a child'); assert file.fileno() > 2"
+    )
+    subprocess.run(["sh", "-c", f'{sys.executable} -c "{code}" <&- >&- 2>&-'], check=True, cwd=tmp_path)
+    assert (tmp_path / "log").read_bytes() == b""
+
+
 def test_closed_streams_are_quiet() -> None:
     command = f"{sys.executable} -m selfdebug schema >&- 2>&-"
     assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
