@@ -115,7 +115,10 @@ def width() -> int:
 
 
 def columns_of(stream: TextIO) -> int:
-    """The columns of the terminal that a stream writes to; 80 where there is none, as for a terminal without a size."""
+    """What COLUMNS says, else the columns of the terminal that a stream writes to; 80 where there is none."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):

@@ -115,6 +115,7 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         env["SELFDEBUG_CALLS"] = "1"
     if request.trace is not None:
         env["SELFDEBUG_TRACE"] = _plan(request.trace, request.root, scratch)
+    if request.calls or request.trace is not None:
         for name in _STARTS_COVERAGE:  # it would hold the one trace function that there is before Python 3.12
             env.pop(name, None)
     return env
