@@ -73,6 +73,11 @@ def one_line(text: str) -> str:
     return plain(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def counted(number: int, what: str, many: str | None = None) -> str:
+    """A number with its noun: `1 test`, `2 tests`."""
+    return f"{number} {what if number == 1 else many or what + 's'}"
+
+
 # ---------------------------------------------------------------- colour
 
 

@@ -14,7 +14,7 @@ from selfdebug.cli import options, output
 from selfdebug.errors import InputError, UsageError
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
-from selfdebug.terminal import Paint, Tone, one_line
+from selfdebug.terminal import Paint, Tone, counted, one_line
 
 if TYPE_CHECKING:
     from selfdebug.static.records import Spot, Surveyed
@@ -74,7 +74,7 @@ def guard(
     else:
         output.write("".join(f"{line}\n" for line in _lines(looked_at, fix, output.paint(color))))
     if run_id is not None:
-        output.say(f"Guarded {len(changes)} files. To undo: selfdebug rollback {run_id}")
+        output.say(f"Guarded {counted(len(changes), 'file')}. To undo: selfdebug rollback {run_id}")
     spots = [spot for each in looked_at for spot in each.spots]
     return 1 if any(not fix or spot.guard is None for spot in spots) else 0
 
@@ -96,7 +96,8 @@ def _looked_at(
             case Surveyed(file, unplaced=unplaced):
                 looked_at.append(found)
                 if unplaced:
-                    output.say(f"{file}: {unplaced} complaints name no single use that is left unguarded.")
+                    left = counted(unplaced, "complaint")
+                    output.say(f"{file}: {left} without a single use that is left unguarded.")
     return looked_at
 
 
@@ -119,7 +120,8 @@ def _lines(looked_at: Sequence[Surveyed], fix: bool, paint: Paint) -> Iterator[s
         count += 1
         place = paint(f"{one_line(spot.file)}:{spot.line}:{spot.column + 1}", Tone.PLACE)
         yield f"{place}: {one_line(spot.code)} may be None: {one_line(spot.reason)} {_answer(spot, fix, paint)}"
-    yield f"{count} unguarded uses in {len(looked_at)} files." if count else f"{len(looked_at)} files, nothing found."
+    files = counted(len(looked_at), "file")
+    yield f"{counted(count, 'unguarded use')} in {files}." if count else f"{files}, nothing found."
 
 
 def _answer(spot: Spot, fix: bool, paint: Paint) -> str:

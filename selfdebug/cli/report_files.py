@@ -32,18 +32,21 @@ class ReportFile:
     path: Path
 
 
-def report_files(words: Sequence[str]) -> tuple[ReportFile, ...]:
-    """What the values of `--output` ask for; raises UsageError before a run that could not be reported."""
-    return tuple(map(_report_file, words))
+def report_files(words: Sequence[str], named: str = "text") -> tuple[ReportFile, ...]:
+    """What the values of `--output` ask for; raises UsageError before a run that could not be reported.
+
+    `named` is the format of standard output, which a file without a telling suffix gets where it was asked for.
+    """
+    return tuple(_report_file(word, named if named != "text" else None) for word in words)
 
 
-def _report_file(word: str) -> ReportFile:
+def _report_file(word: str, named: str | None) -> ReportFile:
     name, equals, rest = word.partition("=")
     if equals and name in format_names():
         chosen, path = name, Path(rest)
     else:
         path = Path(word)
-        chosen = format_of_file(path.name) or _unknown(word)
+        chosen = format_of_file(path.name) or named or _unknown(word)
     if not path.name or path.is_dir():
         raise UsageError(f"--output {word} names no file.")
     if not path.parent.is_dir():

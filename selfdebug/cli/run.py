@@ -44,7 +44,7 @@ def run(
     as a hint: the tests that it names are run again before anything is changed.
     """
     chosen = options.chosen_format(as_json, format_name)
-    files = report_files.report_files(outputs)
+    files = report_files.report_files(outputs, chosen)
     with report_files.early_end_reported(files):
         settings = options.settings(root, config_file, given)
         repaired = (

@@ -12,6 +12,7 @@ from typing import Any
 from selfdebug.explain.facts import Fact, Facts, TrialFact, named
 from selfdebug.explain.subject import asked_guards, asked_name, is_guard
 from selfdebug.explain.wording import exception_text, inline, span, verdicts
+from selfdebug.terminal import counted
 from selfdebug.trace.queries.base import cut, shown
 
 MAX_LISTED = 8
@@ -247,7 +248,7 @@ def is_it_safe(facts: Facts, question: str) -> Iterator[str]:
         yield f"The guard acted {times}, in {len(acting)} of {len(fired.value)} tests that come to it [{fired.step}]."
     checks = [check for check in facts.trace.checks if check.looked_at]
     if facts.findings():
-        yield f"I found {len(facts.findings())} contradictions in this run, named below."
+        yield f"I found {counted(len(facts.findings()), 'contradiction')} in this run, named below."
     elif checks:
         kinds = ", ".join(check.kind for check in checks)
         yield f"{len(checks)} integrity checks looked at something and found nothing: {kinds}."

@@ -10,6 +10,7 @@ from selfdebug.pytest_process import PytestStartError
 from selfdebug.repair.bench import Bench
 from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.node_ids import node_ids_to_run
+from selfdebug.terminal import counted
 from selfdebug.trace import mapping as record
 
 _EXIT_USAGE = 4
@@ -209,8 +210,3 @@ def _outside(failures: tuple[Failure, ...], run: PytestRun | None) -> Ended:
 def _named(failure: Failure) -> str:
     what = f"{failure.exception.short_type}: {failure.exception.message}".splitlines()[0][:120]
     return f"{failure.node_id}: {what}" if failure.node_id else what
-
-
-def counted(number: int, what: str, many: str | None = None) -> str:
-    """A number with its noun: `1 test`, `2 tests`."""
-    return f"{number} {what if number == 1 else many or what + 's'}"

@@ -21,8 +21,9 @@ from selfdebug.model import (
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.diagnosing import Case, NotDiagnosed
 from selfdebug.repair.grouping import Group
-from selfdebug.repair.ingest import Ended, Ingested, counted
+from selfdebug.repair.ingest import Ended, Ingested
 from selfdebug.stages.validate import is_same_crash
+from selfdebug.terminal import counted
 
 
 @dataclass

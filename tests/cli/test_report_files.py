@@ -31,6 +31,12 @@ def test_one_run_writes_several_reports(shop: Path) -> None:
     assert (shop / "it.md").read_text().startswith("## selfdebug: ")
 
 
+def test_a_file_without_a_telling_suffix_gets_the_format_of_standard_output(shop: Path) -> None:
+    done = selfdebug("run", "--root", "nowhere", "--format", "gitlab", "--output", "quality", cwd=shop)
+    assert done.returncode == 64
+    assert json.loads((shop / "quality").read_bytes()) == []
+
+
 @pytest.mark.parametrize(
     ("word", "sentence"),
     [

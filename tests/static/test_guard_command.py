@@ -90,7 +90,7 @@ def test_functions_of_other_modules_are_known(tmp_path: Path) -> None:
     done = selfdebug("guard", cwd=folder)
     assert done.stdout.decode().splitlines() == [
         "src/shop/till.py:2:17: find(1) may be None: find() is annotated to return None, too [guard: early-return]",
-        "1 unguarded uses in 2 files.",
+        "1 unguarded use in 2 files.",
     ]
     assert done.stderr.decode() == "src/shop/broken.py was not looked at: line 1 does not parse: invalid syntax.\n"
     assert done.returncode == 1
@@ -186,7 +186,7 @@ def test_complaints_of_a_file_that_has_changed_are_counted_and_nothing_is_guesse
     (folder / "said.json").write_bytes(by_pyright(folder))
     done = selfdebug("guard", "--from", "said.json", cwd=folder)
     assert done.stdout == b"2 files, nothing found.\n"
-    assert done.stderr == b"subject.py: 10 complaints name no single use that is left unguarded.\n"
+    assert done.stderr == b"subject.py: 10 complaints without a single use that is left unguarded.\n"
     assert done.returncode == 0
 
 
@@ -195,7 +195,7 @@ def test_columns_that_mypy_miscounts_are_not_trusted(tmp_path: Path) -> None:
     (folder / "said.json").write_bytes(by_mypy(folder))
     done = selfdebug("guard", "--from", "said.json", "--json", cwd=folder)
     assert [spot["line"] for spot in json.loads(done.stdout)["spots"]] == WRONG[2:]
-    assert done.stderr == b"subject.py: 1 complaints name no single use that is left unguarded.\n"
+    assert done.stderr == b"subject.py: 1 complaint without a single use that is left unguarded.\n"
 
 
 def test_a_complaint_about_a_file_outside_the_project_is_left_out(tmp_path: Path) -> None:
