@@ -10,7 +10,7 @@ from functools import cached_property
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Trace, TracedFrame, TracedStep, TracedValue
-from selfdebug.stages.origin.program import Program, Scope, key_of, last_name, own_nodes
+from selfdebug.stages.origin.program import Program, Scope, key_of, last_name
 
 NONE = TracedValue(0, "NoneType", "None")
 _ENDLESS = 1 << 62
@@ -215,7 +215,7 @@ class History:
             for index, step in enumerate(frame.steps):
                 if step.kind != "line":
                     continue
-                for clause, target in _targets_at(program, step.line):
+                for clause, target in program.stored_at(step.line):
                     name = f".{target.attr}" if isinstance(target, ast.Attribute) else "[]"
                     found.setdefault(name, []).append(Store(Spot(frame, index), clause, target))
         for stores in found.values():
@@ -316,15 +316,6 @@ def _makes(clause: Clause, owner: TracedValue) -> bool:
         value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.DictComp | ast.SetComp
     )
     return is_display or (isinstance(value, ast.Call) and last_name(value.func) == owner.type.rpartition(".")[2])
-
-
-def _targets_at(program: Program, line: int) -> list[tuple[Clause, ast.Attribute | ast.Subscript]]:
-    return [
-        (clause, node)
-        for clause in program.clauses_at(line)
-        for node in own_nodes(clause)
-        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-    ]
 
 
 def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:

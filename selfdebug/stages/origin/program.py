@@ -56,18 +56,38 @@ class Program:
         return self._clauses.get(line, ())
 
     @cached_property
+    def _nodes(self) -> dict[int, list[tuple[Clause, ast.AST]]]:
+        """The nodes of the clauses that touch a line: a trace asks for the same lines again and again."""
+        return {
+            line: [(clause, node) for clause in clauses for node in own_nodes(clause)]
+            for line, clauses in self._clauses.items()
+        }
+
+    @cached_property
     def _calls(self) -> dict[int, list[tuple[Clause, ast.Call]]]:
         found: dict[int, list[tuple[Clause, ast.Call]]] = {}
-        for line, clauses in self._clauses.items():
-            for clause in clauses:
-                for node in own_nodes(clause):
-                    if isinstance(node, ast.Call):
-                        found.setdefault(line, []).append((clause, node))
+        for line, nodes in self._nodes.items():
+            for clause, node in nodes:
+                if isinstance(node, ast.Call):
+                    found.setdefault(line, []).append((clause, node))
         return found
 
     def calls_at(self, line: int) -> Sequence[tuple[Clause, ast.Call]]:
         """The calls in the clauses that a line event at `line` can stand for."""
         return self._calls.get(line, ())
+
+    @cached_property
+    def _stored(self) -> dict[int, list[tuple[Clause, ast.Attribute | ast.Subscript]]]:
+        found: dict[int, list[tuple[Clause, ast.Attribute | ast.Subscript]]] = {}
+        for line, nodes in self._nodes.items():
+            for clause, node in nodes:
+                if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                    found.setdefault(line, []).append((clause, node))
+        return found
+
+    def stored_at(self, line: int) -> Sequence[tuple[Clause, ast.Attribute | ast.Subscript]]:
+        """The attributes and items that the clauses at a line store or delete."""
+        return self._stored.get(line, ())
 
     def stores_under(self, key: object) -> Iterator[tuple[Clause, ast.expr]]:
         """The clauses that store under a constant key, each with the expression of the container."""
