@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
-from codemods.selfdebug.base import Parameters, RefusedError, Test, apply, marked
+from codemods.selfdebug.base import Family, Guard, Parameters, RefusedError, Test, apply, marked
 from codemods.selfdebug.registry import guards
+from codemods.selfdebug.sites import Rewrite, Site
 
 NONE = Parameters("None")
 BARE = Parameters()
@@ -213,3 +215,20 @@ def test_refusal(guard: str, parameters: Parameters, before: str, reason: str) -
     source, target = marked(before)
     with pytest.raises(RefusedError, match=reason):
         apply(source, target, guards()[guard], parameters)
+
+
+class _Invalid(Guard):
+    """Asks libcst for a name that is none."""
+
+    family = Family.WRAP
+    summary = "never right"
+
+    def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
+        del parameters
+        return site.replaced(site.receiver, cst.Name(""))
+
+
+def test_a_tree_that_libcst_will_not_build_is_a_refusal() -> None:
+    source, target = marked("x = ‹«u».b›\n")
+    with pytest.raises(RefusedError, match="the concrete syntax tree cannot be built here"):
+        apply(source, target, _Invalid(), BARE)
