@@ -81,6 +81,14 @@ def is_test_file(relative: str) -> bool:
     )
 
 
+def module_name(file: str) -> str:
+    """The dotted name of a project file, whose packages may lie below `src` or `lib`; empty where it has none."""
+    parts = file.removesuffix(".py").split("/")
+    parts = parts[1:] if parts[0] in ("src", "lib") else parts
+    parts = parts[:-1] if parts[-1] == "__init__" else parts
+    return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else ""
+
+
 def repository_root(folder: Path) -> Path | None:
     """The nearest folder upwards that git keeps, links followed; None where there is none."""
     folder = folder.resolve()

@@ -65,7 +65,7 @@ class Watcher:
 
     def _attach(self, report: Any, call: Any) -> None:
         if report.outcome == "failed" and call is not None and call.excinfo is not None:
-            told = self._tracebacks.describe_failure(_inner(call.excinfo.value), self._seen)
+            told = self._tracebacks.describe_failure(self._tracebacks.unwrapped(call.excinfo.value), self._seen)
             report.selfdebug_failure = json.dumps(told)
 
     # ------------------------------------------------------------ where the session is told of
@@ -123,13 +123,6 @@ class Watcher:
         with capture.global_and_fixture_disabled():
             sys.stdout.flush()
             run_attached(command, self._start, _environment())
-
-
-def _inner(exception: BaseException) -> BaseException:
-    """The project's own exception inside pytest's wrapping of import errors."""
-    while type(exception).__name__ == "CollectError" and exception.__cause__ is not None:
-        exception = exception.__cause__
-    return exception
 
 
 def _environment() -> dict[str, str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -42,7 +40,7 @@ from selfdebug.trace.owner import owner_of
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.records import RunStatus
 from selfdebug.trace.settings import load as load_trace_settings
-from selfdebug.workspace import Workspace
+from selfdebug.workspace import Workspace, new_run_id
 
 __all__ = ["probe_failure", "repair"]
 
@@ -218,7 +216,7 @@ def _dry(bench: Bench, found: Ingested, work: Work) -> Repair:
 @contextmanager
 def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
     """The place of work: an interrupted run is finished first, then the project is ours until the end."""
-    run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:12]}"
+    run_id = new_run_id()
     owner = owner_of(settings.session, os.environ)
     workspace = Workspace.open(settings.root, settings.backup_dir)
     interpreter = Interpreter.find(settings.python).limited(settings.memory_limit)

@@ -16,11 +16,10 @@ from codemods.selfdebug.static.guarding import Answer, all_guarded, answers, gua
 from codemods.selfdebug.static.optional_functions import GivesNone, optional_functions
 from codemods.selfdebug.static.optional_values import Names
 from codemods.selfdebug.static.unguarded import Unguarded, unguarded
-from selfdebug.paths import is_test_file, source_files
+from selfdebug.paths import is_test_file, module_name, source_files
 from selfdebug.static.checkers import Complaint, use_at
 from selfdebug.static.records import Spot, Surveyed, Unread
 
-_SOURCE_FOLDERS = ("src", "lib")
 _PARALLEL_FROM = 8
 """Files below which starting other processes costs more than it gives."""
 
@@ -60,12 +59,7 @@ def _functions(order: Order, pool: Executor | None) -> Iterator[tuple[str, Gives
     look = partial(_optional_in, order.root)
     found = pool.map(look, files, chunksize=16) if pool is not None else map(look, files)
     for file, functions in zip(files, found, strict=True):
-        yield from ((f"{_module(file)}.{name}", given) for name, given in functions.items())
-
-
-def _module(file: str) -> str:
-    parts = file.removesuffix(".py").removesuffix("/__init__").split("/")
-    return ".".join(parts[1:] if parts[0] in _SOURCE_FOLDERS else parts)
+        yield from ((f"{module_name(file)}.{name}", given) for name, given in functions.items())
 
 
 def _optional_in(root: Path, file: str) -> Mapping[str, GivesNone]:

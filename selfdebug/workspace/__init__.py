@@ -8,6 +8,7 @@ from __future__ import annotations
 from selfdebug.workspace.errors import ChangedMeanwhileError, OutsideError, ReadOnlyError, shown
 from selfdebug.workspace.past_changes import PastChange
 from selfdebug.workspace.records import Conflict, JournalRun, Kept, Owner, Recovery, RollBack, RunStatus, Undo
+from selfdebug.workspace.run_ids import new_run_id
 from selfdebug.workspace.workspace import Snapshot, Workspace
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "Snapshot",
     "Undo",
     "Workspace",
+    "new_run_id",
     "shown",
 ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 from selfdebug.errors import WorkspaceError
 from selfdebug.workspace.errors import shown
+from selfdebug.workspace.run_ids import new_run_id
 from selfdebug.workspace.workspace import Workspace
 
 
@@ -17,7 +16,7 @@ def write_together(root: Path, files: Sequence[tuple[str, bytes, bytes]], kind: 
 
     Raises LockedError, InputError and WorkspaceError, the latter also where a file is not what it was before.
     """
-    run_id = f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:12]}"
+    run_id = new_run_id(kind)
     names = [file for file, _, _ in files]
     workspace = Workspace.open(root)
     with workspace.lock(run_id):

@@ -16,7 +16,8 @@ from selfdebug.stages.propose import ranking
 from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
 from selfdebug.stages.propose.mine import Mine
-from selfdebug.stages.propose.orders import Evidence, LocatedSite, Order, orders
+from selfdebug.stages.propose.orders import orders
+from selfdebug.stages.propose.records import Evidence, LocatedSite, Order
 from selfdebug.stages.propose.together import IN_ONE_EDIT, spots_like
 
 __all__ = [

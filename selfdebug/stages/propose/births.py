@@ -13,7 +13,7 @@ from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import FaultLocation, Link, Receiver, Site
 from selfdebug.stages.propose.expectations import enclosing_function
-from selfdebug.stages.propose.orders import LocatedSite
+from selfdebug.stages.propose.records import LocatedSite
 
 _ON_THE_WAY = frozenset({"assignment", "attribute", "walrus", "return"})
 _MOST = 4

@@ -7,6 +7,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator
 
+from selfdebug.paths import module_name
 from selfdebug.stages.propose.defaults import Default
 from selfdebug.stages.propose.names import imports_for
 
@@ -39,7 +40,7 @@ def _in_file(name: str, file: str, text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(("import ", "from ")) and name in line:
             yield from ((number, code) for code in _imported(name, line))
-        elif defined.match(line) and (module := _module_of(file)):
+        elif defined.match(line) and (module := module_name(file)):
             yield number, f"from {module} import {name}"
 
 
@@ -57,11 +58,3 @@ def _imported(name: str, line: str) -> Iterator[str]:
             node.names = [alias]
             yield ast.unparse(node)
             return
-
-
-def _module_of(file: str) -> str:
-    """The dotted name of a project file, whose packages may lie below `src` or `lib`."""
-    parts = file.removesuffix(".py").split("/")
-    parts = parts[1:] if parts[0] in ("src", "lib") else parts
-    parts = parts[:-1] if parts[-1] == "__init__" else parts
-    return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else ""

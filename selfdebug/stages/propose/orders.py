@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from codemods.selfdebug.base import About, DefaultRole, DefaultUse, Family, Guard, Test
 from codemods.selfdebug.dereferences import Operation, dereferences
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.scopes import own_nodes
-from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import text_at
-from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Observation, Receiver, Site
+from selfdebug.model import FaultKind, Receiver, Site
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.collected import needed_class, starts_of
 from selfdebug.stages.propose.defaults import (
@@ -27,48 +26,13 @@ from selfdebug.stages.propose.defaults import (
     without_truth,
 )
 from selfdebug.stages.propose.docstrings import returned_by_docstring
-from selfdebug.stages.propose.expectations import Expectations, enclosing_function
+from selfdebug.stages.propose.expectations import enclosing_function
 from selfdebug.stages.propose.imports import imports_of
 from selfdebug.stages.propose.loans import loans
-from selfdebug.stages.propose.mine import Mine
 from selfdebug.stages.propose.namesakes import hides_class_value, namesakes
+from selfdebug.stages.propose.records import Evidence, LocatedSite, Order
 from selfdebug.stages.propose.results import evident_results
 from selfdebug.stages.propose.uses import for_every_use, key_of, uses_of
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedSite:
-    """A place that may be guarded: how it relates to the crash, where it is, and its parsed file."""
-
-    site: Site
-    location: FaultLocation
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is known about the failure apart from its place."""
-
-    exception: ExceptionRecord
-    observations: tuple[Observation, ...]
-    wanted: Expectations
-    mine: Mine = field(default_factory=Mine)
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One guard with its parameters, and how late it is to be tried (see `ranking`).
-
-    `donor` names the place of the project that does the same where such a thing is missing.
-    """
-
-    guard: Guard
-    test: Test
-    classes: tuple[str, ...]
-    default: Default | None
-    cost: int
-    donor: str | None = None
-
 
 # The conditions that can tell the bad value of a kind of fault from the good ones, the exact one first.
 _TESTS = {

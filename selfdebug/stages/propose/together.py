@@ -14,7 +14,7 @@ from codemods.selfdebug.facts import rebinds
 from codemods.selfdebug.scopes import own_statements
 from selfdebug.model import Receiver, Spot
 from selfdebug.stages.propose.expectations import enclosing_function
-from selfdebug.stages.propose.orders import LocatedSite
+from selfdebug.stages.propose.records import LocatedSite
 
 IN_ONE_EDIT = frozenset({Family.CONDITION_PREFIX, Family.EXPRESSION_DEFAULT, Family.LOOKUP_DEFAULT, Family.COERCION})
 """The families that change one expression and nothing after it: the others leave no second crash in the function."""

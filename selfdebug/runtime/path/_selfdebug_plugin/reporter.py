@@ -12,7 +12,7 @@ import pytest
 from .journal import Journal
 from .probes import Recorder
 from .sources import MemoryFinder
-from .tracebacks import Project, describe_failure
+from .tracebacks import Project, describe_failure, unwrapped
 
 MAX_TEXT = 2_000
 _PHASES = ("setup", "call", "teardown")
@@ -212,7 +212,7 @@ class Reporter:
     def _write_failure(
         self, node_id: str, when: str | None, exception: BaseException | None, report: Any = None
     ) -> None:
-        exception = _inner(exception)
+        exception = unwrapped(exception)
         fields: dict[str, Any] = {"node": node_id, "when": when}
         if exception is not None:
             fields.update(describe_failure(exception, self._project))
@@ -229,25 +229,6 @@ class Reporter:
         except ValueError:  # another drive
             node_id = str(path)
         self._write_failure(node_id, "collect", exception)
-
-
-def _inner(exception: BaseException | None) -> BaseException | None:
-    """The project's own exception inside what pytest and doctest wrap it in."""
-    inner = exception
-    while inner is not None:
-        exception, inner = inner, _wrapped(inner)
-    return exception
-
-
-def _wrapped(exception: BaseException) -> BaseException | None:
-    kind = type(exception).__name__
-    if kind in ("CollectError", "ConftestImportFailure"):
-        return exception.__cause__
-    if kind == "MultipleDoctestFailures":  # with --doctest-continue-on-failure: the first of them
-        return next(iter(getattr(exception, "failures", ())), None)
-    if kind == "UnexpectedException":  # an example of a doctest raised
-        return getattr(exception, "exc_info", (None, None))[1]
-    return None
 
 
 def _forget_settings() -> None:

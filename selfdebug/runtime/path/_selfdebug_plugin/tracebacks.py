@@ -53,6 +53,25 @@ class Project:
         return not (is_installed or is_environment)
 
 
+def unwrapped(exception: BaseException | None) -> BaseException | None:
+    """The project's own exception inside what pytest and doctest wrap it in."""
+    inner = exception
+    while inner is not None:
+        exception, inner = inner, _wrapped(inner)
+    return exception
+
+
+def _wrapped(exception: BaseException) -> BaseException | None:
+    kind = type(exception).__name__
+    if kind in ("CollectError", "ConftestImportFailure"):
+        return exception.__cause__
+    if kind == "MultipleDoctestFailures":  # with --doctest-continue-on-failure: the first of them
+        return next(iter(getattr(exception, "failures", ())), None)
+    if kind == "UnexpectedException":  # an example of a doctest raised
+        return getattr(exception, "exc_info", (None, None))[1]
+    return None
+
+
 def describe_failure(exception: BaseException, project: Project) -> Record:
     """The record of an exception, with its chain of causes and the leaves of its group."""
     record = _describe(exception, project)
