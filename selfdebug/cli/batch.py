@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,18 @@ from selfdebug.batch import applying, document, text
 from selfdebug.batch.merging import merged
 from selfdebug.batch.records import BatchResult, ProjectResult, Shard, Target
 from selfdebug.batch.running import BatchRequest, run_batch
-from selfdebug.cli import options, output
+from selfdebug.cli import options, output, report_files
+from selfdebug.cli.report_files import ReportFile
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, InputError, SelfdebugError, UsageError
 from selfdebug.model import Failure
 from selfdebug.reports.documents import dumps
 from selfdebug.reports.evidence import whole_diff
 from selfdebug.stages.failures import read_log_stream
-from selfdebug.terminal import progress
+from selfdebug.terminal import Paint, plain, progress
 
-_format_option = options.format_option(["text", "json", "diff"])
+_FORMATS = ("text", "json", "diff")
+_format_option = options.format_option(_FORMATS)
 _apply_option = click.option(
     "--apply",
     "is_applied",
@@ -78,6 +80,7 @@ class _ShardType(click.ParamType[Shard]):
 @_apply_option
 @options.json_option
 @_format_option
+@report_files.output_option
 @options.color_option
 def batch(
     what: tuple[str, ...],
@@ -93,6 +96,7 @@ def batch(
     is_applied: bool,
     as_json: bool,
     format_name: str,
+    outputs: tuple[str, ...],
     color: str,
     **given: Any,
 ) -> int:
@@ -103,14 +107,16 @@ def batch(
     projects themselves are left as they are, unless --apply is given.
     """
     chosen = options.chosen_format(as_json, format_name)
-    targets = tuple(_targets((*what, *_listed(list_file)), root, config_file, given))
-    place = work_dir.absolute() if work_dir else None
-    request = BatchRequest(targets, jobs or config.usable_cores(), scheduler, retries, shard, resume, place)
-    with progress(sys.stderr) as show_event:
-        done, originals = run_batch(request, show_event)
+    files = report_files.report_files(outputs, chosen, _FORMATS)
+    with report_files.early_end_reported(files, _end):
+        targets = tuple(_targets((*what, *_listed(list_file)), root, config_file, given))
+        place = work_dir.absolute() if work_dir else None
+        request = BatchRequest(targets, jobs or config.usable_cores(), scheduler, retries, shard, resume, place)
+        with progress(sys.stderr) as show_event:
+            done, originals = run_batch(request, show_event)
     if is_applied:
         done = _applied(done, {target.project: target.settings.root for target in targets})
-    _show(done, originals, chosen, color)
+    _show(done, originals, chosen, color, files)
     return done.exit_code
 
 
@@ -119,17 +125,22 @@ def batch(
 @_apply_option
 @options.json_option
 @_format_option
+@report_files.output_option
 @options.color_option
-def merge(files: tuple[Path, ...], is_applied: bool, as_json: bool, format_name: str, color: str) -> int:
+def merge(
+    files: tuple[Path, ...], is_applied: bool, as_json: bool, format_name: str, outputs: tuple[str, ...], color: str
+) -> int:
     """Put the reports that batch --json wrote on several machines together, with one patch for each project.
 
     Patches that change the same statement in different ways are named, and the first one is taken.
     """
     chosen = options.chosen_format(as_json, format_name)
-    done, originals = merged([document.read(file) for file in files])
+    wanted = report_files.report_files(outputs, chosen, _FORMATS)
+    with report_files.early_end_reported(wanted, _end):
+        done, originals = merged([document.read(file) for file in files])
     if is_applied:
         done = _applied(done, {each.project: Path(each.project).absolute() for each in done.projects})
-    _show(done, originals, chosen, color)
+    _show(done, originals, chosen, color, wanted)
     return done.exit_code
 
 
@@ -203,19 +214,39 @@ def _applied(done: BatchResult, roots: dict[str, Path]) -> BatchResult:
     return replace(done, projects=tuple(projects), warnings=tuple(warnings), exit_code=code)
 
 
-def _show(done: BatchResult, originals: document.Originals, format_name: str, color: str) -> None:
-    if format_name == "json":
-        output.write(dumps(document.document(done, originals)))
-    elif format_name == "diff":
-        for project in done.projects:
-            files = ((_placed(project, file), before, after) for file, before, after in project.files)
-            output.write(whole_diff(tuple(files)))
+def _show(
+    done: BatchResult, originals: document.Originals, format_name: str, color: str, files: Sequence[ReportFile]
+) -> None:
+    """Write the report to standard output and into the files; beside a document, say the rest on standard error."""
+    output.write(_rendered(done, originals, format_name, output.paint(color)))
+    if format_name == "diff":
         for warning in done.warnings:
             output.say(warning)
-    else:
-        output.write("".join(f"{line}\n" for line in text.lines(done, output.paint(color))))
     if format_name != "text":
         output.say(done.sentence)
+    for file in files:
+        output.write_to(file.path, _rendered(done, originals, file.format_name, Paint(False)))
+
+
+def _rendered(done: BatchResult, originals: document.Originals, format_name: str, paint: Paint) -> bytes:
+    if format_name == "json":
+        return dumps(document.document(done, originals))
+    if format_name == "diff":
+        return whole_diff(
+            tuple(
+                (_placed(project, file), before, after)
+                for project in done.projects
+                for file, before, after in project.files
+            )
+        )
+    return "".join(f"{line}\n" for line in text.lines(done, paint)).encode("utf-8", "backslashreplace")
+
+
+def _end(format_name: str, error: SelfdebugError) -> bytes:
+    """What a report says where an error ended the command before there was anything else to tell."""
+    if format_name == "json":
+        return output.end_document(error.exit_code, error.reason, str(error))
+    return b"" if format_name == "diff" else f"{plain(str(error))}\n".encode("utf-8", "backslashreplace")
 
 
 def _placed(project: ProjectResult, file: str) -> str:

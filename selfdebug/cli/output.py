@@ -107,11 +107,17 @@ def fail(arguments: Sequence[str], code: ExitCode, reason: str, sentence: str) -
 def _document(arguments: Sequence[str], chosen: str, code: ExitCode, reason: str, sentence: str) -> bytes:
     """The end of `run` as a whole report, so that its reader needs no second form; else just why."""
     from selfdebug.reports import failed_run, render
-    from selfdebug.reports.documents import dumps
 
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command == "run":
         return render(chosen, failed_run(int(code), reason, sentence))
+    return end_document(code, reason, sentence)
+
+
+def end_document(code: ExitCode, reason: str, sentence: str) -> bytes:
+    """Just why a command ended, as one JSON document."""
+    from selfdebug.reports.documents import dumps
+
     return dumps({"exit_code": int(code), "exit_reason": reason, "message": sentence})
 
 

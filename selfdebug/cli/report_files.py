@@ -1,8 +1,8 @@
-"""`--output [FORMAT=]FILE`: reports that go into files, beside what goes to standard output."""
+"""`--output [FORMAT=]FILE` of run, ci and batch: reports in files, beside what goes to standard output."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,21 +32,24 @@ class ReportFile:
     path: Path
 
 
-def report_files(words: Sequence[str], named: str = "text") -> tuple[ReportFile, ...]:
+def report_files(
+    words: Sequence[str], named: str = "text", known: Sequence[str] | None = None
+) -> tuple[ReportFile, ...]:
     """What the values of `--output` ask for; raises UsageError before a run that could not be reported.
 
     `named` is the format of standard output, which a file without a telling suffix gets where it was asked for.
+    `known` are the formats that the command writes, by default all.
     """
-    return tuple(_report_file(word, named if named != "text" else None) for word in words)
+    return tuple(_report_file(word, named if named != "text" else None, known or format_names()) for word in words)
 
 
-def _report_file(word: str, named: str | None) -> ReportFile:
+def _report_file(word: str, named: str | None, known: Sequence[str]) -> ReportFile:
     name, equals, rest = word.partition("=")
-    if equals and name in format_names():
+    if equals and name in known:
         chosen, path = name, Path(rest)
     else:
         path = Path(word)
-        chosen = format_of_file(path.name) or named or _unknown(word)
+        chosen = _by_suffix(path, known) or named or _unknown(word, known)
     if not path.name or path.is_dir():
         raise UsageError(f"--output {word} names no file.")
     if not path.parent.is_dir():
@@ -54,18 +57,33 @@ def _report_file(word: str, named: str | None) -> ReportFile:
     return ReportFile(chosen, path)
 
 
-def _unknown(word: str) -> str:
-    known = ", ".join(format_names())
-    raise UsageError(f"--output {word}: the suffix tells no format; write FORMAT={word} with one of {known}.")
+def _by_suffix(path: Path, known: Sequence[str]) -> str | None:
+    found = format_of_file(path.name)
+    return found if found in known else None
+
+
+def _unknown(word: str, known: Sequence[str]) -> str:
+    names = ", ".join(known)
+    raise UsageError(f"--output {word}: the suffix tells no format; write FORMAT={word} with one of {names}.")
+
+
+def _whole_report(format_name: str, error: SelfdebugError) -> bytes:
+    return render(format_name, failed_run(error.exit_code, error.reason, str(error)), View(width=100))
 
 
 @contextmanager
-def early_end_reported(files: Sequence[ReportFile]) -> Iterator[None]:
-    """Let the files say why, too, where an error ends the run before there is anything else to tell."""
+def early_end_reported(
+    files: Sequence[ReportFile], rendered: Callable[[str, SelfdebugError], bytes] = _whole_report
+) -> Iterator[None]:
+    """Let the files say why, too, where an error ends the run before there is anything else to tell.
+
+    `rendered` makes of a format's name and the error what the file is to hold, by default the report of a run.
+    """
     try:
         yield
     except SelfdebugError as error:
-        write_reports(files, failed_run(error.exit_code, error.reason, str(error)))
+        for file in files:
+            output.write_to(file.path, rendered(file.format_name, error))
         raise
 
 

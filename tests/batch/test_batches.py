@@ -108,8 +108,9 @@ def batch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_each_cause_is_a_job_and_the_patches_are_one(project: Path, temporary: Path) -> None:
-    before = seen(project)
-    done = batch("batch", "--jobs", "2", "--json", cwd=project)
+    before, reports = seen(project), project.parent
+    outputs = [f"--output={reports / 'it.patch'}", f"--output={reports / 'it.txt'}"]
+    done = batch("batch", "--jobs", "2", "--json", *outputs, cwd=project)
     document = json.loads(done.stdout)
     jsonschema.validate(document, json.loads(batch_schema()))
     assert (done.returncode, document["exit_reason"]) == (0, "repaired"), done.stderr
@@ -119,9 +120,13 @@ def test_each_cause_is_a_job_and_the_patches_are_one(project: Path, temporary: P
     assert document["projects"][0]["check"]["sound"] is True
     assert (seen(project), (project / "names.py").read_bytes()) == (before, NAMES)
     assert list(temporary.iterdir()) == []
-    report = project.parent / "report.json"
+    assert (reports / "it.txt").read_text().splitlines()[-1] == document["message"]
+    report = reports / "report.json"
     report.write_bytes(done.stdout)
-    diff = batch("merge", str(report), "--format", "diff", cwd=project).stdout
+    merged = batch("merge", str(report), "--format", "diff", f"--output={reports / 'merged.json'}", cwd=project)
+    diff = merged.stdout
+    assert (reports / "it.patch").read_bytes() == diff
+    assert json.loads((reports / "merged.json").read_bytes())["jobs"] == document["jobs"]
     git(project, "apply", "--check", "-", stdin=diff)
     applied = json.loads(batch("merge", str(report), "--apply", "--json", cwd=project).stdout)["projects"][0]["applied"]
     patched = (project / "names.py").read_bytes()

@@ -1,4 +1,4 @@
-"""`run --output`: several reports of one run, in files."""
+"""`--output` of run, batch and merge: several reports of one run, in files."""
 
 from __future__ import annotations
 
@@ -60,6 +60,26 @@ def test_an_equals_sign_in_a_file_name_is_part_of_the_name(shop: Path) -> None:
     written = json.loads((shop / "a=b.json").read_bytes())
     assert (written["exit_code"], written["exit_reason"]) == (64, "usage")
     assert written["message"] in done.stderr.decode()
+
+
+def test_a_batch_that_ends_early_says_so_in_each_file(shop: Path) -> None:
+    outputs = ["--output=it.json", "--output=it.log", "--output=it.patch"]
+    done = selfdebug("batch", "--root", "nowhere", *outputs, cwd=shop)
+    written = json.loads((shop / "it.json").read_bytes())
+    assert (done.returncode, written["exit_code"], written["exit_reason"]) == (64, 64, "usage")
+    assert written["message"] in done.stderr.decode()
+    assert (shop / "it.log").read_text() == f"{written['message']}\n"
+    assert (shop / "it.patch").read_bytes() == b""
+    merged = selfdebug("merge", "it.json", "--output", "merged.json", cwd=shop)
+    assert merged.returncode == 64
+    assert json.loads((shop / "merged.json").read_bytes())["message"] in merged.stderr.decode()
+
+
+@pytest.mark.parametrize("word", ["it.html", "sarif=it.sarif", "page"])
+def test_a_format_that_a_batch_does_not_write_is_refused_before_the_run(shop: Path, word: str) -> None:
+    done = selfdebug("batch", "--output", word, cwd=shop)
+    assert done.returncode == 64
+    assert f"write FORMAT={word} with one of text, json, diff." in done.stderr.decode()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk is made with /dev/full")
