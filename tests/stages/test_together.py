@@ -37,7 +37,7 @@ def test_two_attributes_of_one_none_get_their_defaults_together() -> None:
     assert [spot.expression.start_line for spot in found.candidate.also] == [3]
 
 
-def test_places_in_one_statement_are_changed_from_the_last_to_the_first() -> None:
+def test_a_place_behind_another_in_its_line_is_found_where_the_edit_has_moved_it() -> None:
     text = "def f(d):\r\n\treturn d['k'] + d['k'] * 2\r\n"
     error = ExceptionRecord("KeyError", "'k'")
     place = site(text, 2, error)
@@ -45,6 +45,36 @@ def test_places_in_one_statement_are_changed_from_the_last_to_the_first() -> Non
     both = next(one for one in proposed if one.also and one.guard == "lookup-default" and one.default == "0")
     after = apply_candidate(both, place.source).after
     assert after == b"def f(d):\r\n\treturn d.get('k', 0) + d.get('k', 0) * 2\r\n"
+
+
+NUMBER = ExceptionRecord("TypeError", "unsupported operand type(s) for +: 'NoneType' and 'int'")
+
+
+@pytest.mark.parametrize(
+    ("text", "guard", "expected", "error"),
+    [
+        ("(u.name,\n\tu.mail)", "conditional-outer", "((u.name,\n\tu.mail) if u is not None else 0)", NO_NAME),
+        ("u.name < u.mail", "condition-or", "u is None or u.name < u.mail", NO_NAME),
+        ("u.name(u.mail)", "conditional-expression", "u.name(u.mail) if u is not None else 0", NO_NAME),
+        ("(u.name < 1) + u.mail", "condition-or", "(u is None or u.name < 1) + u.mail", NO_NAME),
+        ("'ä', (u + 1) * (u + 2), u + 3", "or-default", "'ä', ((u or 0) + 1) * ((u or 0) + 2), (u or 0) + 3", NUMBER),
+        (
+            "u.name or (u.name, u.mail)",
+            "conditional-expression",
+            "(u.name if u is not None else 0) or (u.name if u is not None else 0, u.mail if u is not None else 0)",
+            NO_NAME,
+        ),
+    ],
+    ids=["enclosed", "in front of both", "inside the guarded", "no condition", "operands", "again and again"],
+)
+def test_places_of_one_statement_keep_their_own_guards(
+    text: str, guard: str, expected: str, error: ExceptionRecord
+) -> None:
+    place = site(f"\ufeffdef f(u):\r\n\treturn {text}\r\n", 2, error)
+    proposed = propose([place], Evidence(error, (), Expectations(("0",))))
+    both = next(one for one in proposed if one.also and one.guard == guard and one.default in ("0", None))
+    after = apply_candidate(both, place.source).after
+    assert after.decode() == f"\ufeffdef f(u):\r\n\treturn {expected}\r\n"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """From a diagnosis to candidates: every guard of the registry at every site and receiver, most likely right first.
 
-Nothing is rewritten here; a candidate is an order for a guard, and `apply_candidate` carries it out.
+A candidate is an order for a guard; nothing is rewritten until `apply_candidate` carries it out.
 """
 
 from __future__ import annotations
@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from codemods.selfdebug.base import Parameters, RefusedError, Target, TargetNotFoundError, Test
-from codemods.selfdebug.registry import guards
-from codemods.selfdebug.source import Source
-from selfdebug.model import Candidate, FaultKind, Patch, Receiver, Site, Spot
+from selfdebug.model import Candidate, FaultKind, Receiver, Site, Spot
 from selfdebug.stages.propose import ranking
+from selfdebug.stages.propose.applying import apply_candidate
 from selfdebug.stages.propose.births import birth_sites
 from selfdebug.stages.propose.expectations import Expectations, read_expectations, test_frame
 from selfdebug.stages.propose.mine import Mine
@@ -55,29 +53,6 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
     entries.sort(key=lambda entry: entry[0])
     for number, (_, site, receiver, order, also) in enumerate(entries, 1):
         yield replace(_candidate(number, site, receiver, order), also=also)
-
-
-def apply_candidate(candidate: Candidate, source: Source) -> Patch:
-    """Carry a candidate out on its file. Raises RefusedError or TargetNotFoundError.
-
-    Further places at which the guard does not fit, for they are guarded already, stay as they are.
-    """
-    guard = guards()[candidate.guard]
-    parameters = Parameters(candidate.default, Test(candidate.test), candidate.classes)
-    after, lines = source.data, 0
-    # From the last place to the first: an edit moves nothing that stands before it.
-    spots: list[Spot | Candidate] = [*candidate.also, candidate]
-    for spot in sorted(spots, key=lambda spot: spot.expression, reverse=True):
-        at = source if after is source.data else Source.parse(after)
-        try:
-            edit = at.apply(Target(spot.expression, spot.receiver), guard, parameters)
-        except (RefusedError, TargetNotFoundError):
-            if spot is candidate:
-                raise
-            continue
-        lines += max(after[edit.start : edit.end].count(b"\n"), edit.replacement.count(b"\n")) + 1
-        after = edit.apply_to(after)
-    return Patch(candidate, candidate.file, source.data, after, lines)
 
 
 def _candidate(number: int, site: LocatedSite, receiver: Receiver, order: Order) -> Candidate:
