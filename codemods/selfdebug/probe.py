@@ -21,6 +21,7 @@ import ast
 import re
 import tokenize
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -30,7 +31,7 @@ import libcst as cst
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.probe_unit import ProbeUnit, unit_at
 from codemods.selfdebug.recorded import Recordable, recordable
-from codemods.selfdebug.source import Source
+from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range
 from codemods.selfdebug.spans import Span, text_at
 
 RECORDER = "__selfdebug_probe__"
@@ -113,7 +114,7 @@ def remove(source: bytes) -> bytes:
     """
     while CATCHER.encode() in source:
         parsed = Source.parse(source)
-        found = next(_probes(parsed.tree), None)
+        found = next(_probes(parsed), None)
         if found is None:
             break
         source = _without(parsed, *found)
@@ -306,15 +307,27 @@ def _is_probe(node: ast.AST) -> TypeGuard[ast.Try]:
     return False
 
 
-def _probes(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.Try]]:
+def _probes(source: Source) -> Iterator[tuple[ast.stmt, ast.Try]]:
     """The statements that a probe went into, each with the probe's `try`, outer ones first."""
-    for node in ast.walk(tree):
-        if _is_probe(node):
-            yield node, node
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inner = node.body[0]
-            if _is_probe(inner) and inner.body[0].lineno == inner.lineno:
-                yield node, inner
+    named = [number for number, line in enumerate(source.lines, 1) if CATCHER in line]
+    todo: deque[ast.AST] = deque([source.tree])
+    while todo:
+        for node in _clauses_of(todo.popleft()):
+            first, last = line_range(node)
+            if not any(first <= number <= last for number in named):
+                continue
+            todo.append(node)
+            if _is_probe(node):
+                yield node, node
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = node.body[0]
+                if _is_probe(inner) and inner.body[0].lineno == inner.lineno:
+                    yield node, inner
+
+
+def _clauses_of(owner: ast.AST) -> Iterator[Clause]:
+    for block in BLOCKS:
+        yield from getattr(owner, block, ())
 
 
 def _without(source: Source, statement: ast.stmt, node: ast.Try) -> bytes:

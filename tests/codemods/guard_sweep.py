@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from statement_pieces import what_is_wrong_with_trees
+
 from codemods.selfdebug.base import DefaultUse, Edit, Guard, Parameters, RefusedError, Target, TargetNotFoundError, Test
 from codemods.selfdebug.registry import guards
-from codemods.selfdebug.source import Source
+from codemods.selfdebug.source import Source, line_range
 from codemods.selfdebug.spans import Span, text_at
 
 DEFAULTS = ("None", "0", "''", "()", "{}", "float('inf')", "a if b else c", "lambda: 1")
@@ -48,17 +50,40 @@ class Report:
     wrong: list[str] = field(default_factory=list)
 
 
-def places(source: Source) -> list[Place]:
-    """Everything in the file that can fail for one of its parts."""
-    found = []
-    for node in ast.walk(source.tree):
+def places(source: Source, lines: range) -> Iterator[Place]:
+    """Everything that can fail for one of its parts, in the statements that have one of the `lines`."""
+    for node in _nodes_in(source.tree, lines):
         for outer, inner in _pairs(node):
-            try:
-                expression, receiver = source.span(outer), source.span(inner)  # type: ignore[arg-type]
-            except IndexError:
+            if (place := _place(source, node, outer, inner)) is not None:
+                yield place
+
+
+def _nodes_in(tree: ast.Module, lines: range) -> Iterator[ast.AST]:
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.stmt):
+            first, last = line_range(node)
+            if last < lines.start or lines.stop <= first:
                 continue
-            found.append(Place(Target(expression, receiver), _look(source, node, expression, receiver)))
-    return found
+        yield node
+        todo.extend(ast.iter_child_nodes(node))
+
+
+def _place(source: Source, node: ast.AST, outer: ast.AST, inner: ast.expr) -> Place | None:
+    """The place; None where its lines are not those of the file (inside f-strings before Python 3.12)."""
+    try:
+        expression, receiver = source.span(outer), source.span(inner)  # type: ignore[arg-type]  # has a place like one
+        return Place(Target(expression, receiver), _look(source, node, expression, receiver))
+    except IndexError:
+        return None
+
+
+def some_places(source: Source, choice: random.Random, count: int) -> list[Place]:
+    """At most `count` random places of the whole file."""
+    pairs = [(node, *pair) for node in ast.walk(source.tree) for pair in _pairs(node)]
+    chosen = choice.sample(pairs, min(count, len(pairs)))
+    return [place for pair in chosen if (place := _place(source, *pair)) is not None]
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
@@ -111,14 +136,13 @@ def sweep(data: bytes, choice: random.Random, count: int, report: Report) -> Non
         source = Source.parse(data)
     except RefusedError:
         return
-    everywhere = places(source)
-    for place in choice.sample(everywhere, min(count, len(everywhere))):
+    for place in some_places(source, choice, count):
         for guard in guards().values():
             if place.look.startswith("Name ") and guard.id not in NAME_GUARDS:
                 continue  # the guard's own condition names the receiver: there is no telling it from a twin
             if place.look.startswith("Call ") and guard.id == "coercion":
                 continue  # it may add the very same call, `.decode()`, in a branch of its own
-            _try(source, Attempt(place, guard, parameters_for(guard, choice)), everywhere, report)
+            _try(source, Attempt(place, guard, parameters_for(guard, choice)), report)
 
 
 def applied(source: Source, attempt: Attempt) -> Edit | None:
@@ -129,7 +153,7 @@ def applied(source: Source, attempt: Attempt) -> Edit | None:
         return None
 
 
-def _try(source: Source, attempt: Attempt, everywhere: list[Place], report: Report) -> None:
+def _try(source: Source, attempt: Attempt, report: Report) -> None:
     report.tried += 1
     try:
         edit = applied(source, attempt)
@@ -139,52 +163,57 @@ def _try(source: Source, attempt: Attempt, everywhere: list[Place], report: Repo
     if edit is None:
         return
     report.made[attempt.guard.id] += 1
-    after = edit.apply_to(source.data)
-    problem = what_is_wrong(source, edit, after) or _second(source, attempt, everywhere, after)
+    problem = what_is_wrong(source, edit) or _second(source, attempt, Source.parse(edit.apply_to(source.data)))
     if problem:
         report.wrong.append(f"{attempt}: {problem}")
 
 
-def what_is_wrong(source: Source, edit: Edit, after: bytes) -> str | None:
+def what_is_wrong(source: Source, edit: Edit) -> str | None:
     """Why the edited file is not what every edited file must be."""
+    after = edit.apply_to(source.data)
+    if (problem := why_it_does_not_compile(after)) and not why_it_does_not_compile(source.data):
+        return problem
+    if b"\r\n" in source.data and b"\n" in edit.replacement.replace(b"\r\n", b""):
+        return "a line feed alone in a file with carriage returns"
+    if source.data[edit.start : edit.end].count(b"#") > edit.replacement.count(b"#"):
+        return "a comment is lost"
+    return what_is_wrong_with_trees(source, edit, Source.parse(after))
+
+
+def why_it_does_not_compile(data: bytes) -> str | None:
+    """The message of the compiler; None for a file that compiles."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(after, "edited", "exec", dont_inherit=True)
+            compile(data, "swept", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         return f"does not compile: {error}"
-    old_text = source.data[edit.start : edit.end]
-    if b"\r\n" in source.data and b"\n" in edit.replacement.replace(b"\r\n", b""):
-        return "a line feed alone in a file with carriage returns"
-    if old_text.count(b"#") > edit.replacement.count(b"#"):
-        return "a comment is lost"
-    return None if ast.dump(ast.parse(after)) != ast.dump(source.tree) else "the program is the same"
+    return None
 
 
-def _second(source: Source, attempt: Attempt, everywhere: list[Place], after: bytes) -> str | None:
+def _second(source: Source, attempt: Attempt, changed: Source) -> str | None:
     """Whether the guard can be put at as many places that look like this one as before.
 
     What the guard itself wrote may look like the place as well: the receiver's own receiver is not counted, and where
     the receiver still stands there as it was, nothing but the places with this receiver.
     """
     lines = source.extent(source.statement_at(attempt.place.target.receiver).levels[-1].node)
-    changed = Source.parse(after)
     grown = len(changed.lines) - len(source.lines)
     receiver = text_at(source.lines, attempt.place.target.receiver)
     look = attempt.place.look
-    old = _alike(source, everywhere, look, receiver, range(lines.start_line, lines.end_line + 1))
-    new = _alike(changed, places(changed), look, receiver, range(lines.start_line, lines.end_line + grown + 1))
+    old = _alike(source, look, receiver, range(lines.start_line, lines.end_line + 1))
+    new = _alike(changed, look, receiver, range(lines.start_line, lines.end_line + grown + 1))
     if any(text == receiver for text, _ in new):
         old, new = ([(text, other) for text, other in found if text == receiver] for found in (old, new))
     before, left = _applicable(source, attempt, old), _applicable(changed, attempt, new)
     return f"can be applied again ({left} places after, {before} before)" if left >= before else None
 
 
-def _alike(source: Source, everywhere: list[Place], look: str, receiver: str, lines: range) -> list[tuple[str, Place]]:
+def _alike(source: Source, look: str, receiver: str, lines: range) -> list[tuple[str, Place]]:
     """The places in the lines that look like this one, each with its receiver as text; no part of the receiver."""
     found = [
         (text_at(source.lines, other.target.receiver), other)
-        for other in everywhere
+        for other in places(source, lines)
         if other.look == look and other.target.receiver.start_line in lines
     ]
     return [(text, other) for text, other in found if text == receiver or text not in receiver]
