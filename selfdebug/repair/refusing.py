@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from codemods.selfdebug.expressions import last_name
 from codemods.selfdebug.source import Source
 from selfdebug.model import Failure, FaultKind, Outcome
 from selfdebug.repair.bench import Bench
@@ -77,7 +78,7 @@ def _contracts(tree: ast.Module, failure: Failure, name: str, given: Sequence[st
 
 def _is_called_by(node: ast.Call, name: str, given: Sequence[str]) -> bool:
     """Whether `assertRaises(ValueError, port, "")` or its like makes the call."""
-    return len(node.args) > 1 and _name_of(node.args[1]) == name and [_kind(each) for each in node.args[2:]] == given
+    return len(node.args) > 1 and last_name(node.args[1]) == name and [_kind(each) for each in node.args[2:]] == given
 
 
 def _tests(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -92,16 +93,16 @@ def _tests(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
 
 def _expects(node: ast.expr, failure: Failure) -> bool:
     """Whether `pytest.raises(...)` or its like names the exception or a class above it."""
-    if not isinstance(node, ast.Call) or _name_of(node.func) not in _RAISING or not node.args:
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _RAISING or not node.args:
         return False
     kinds = node.args[0].elts if isinstance(node.args[0], ast.Tuple) else [node.args[0]]
     known = {failure.exception.short_type, *(name.rpartition(".")[2] for name in failure.exception.mro)}
-    return any(_name_of(kind) in known for kind in kinds)
+    return any(last_name(kind) in known for kind in kinds)
 
 
 def _calls_of(node: ast.AST, name: str) -> Iterator[ast.Call]:
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Call) and _name_of(inner.func) == name:
+        if isinstance(inner, ast.Call) and last_name(inner.func) == name:
             yield inner
 
 
@@ -114,7 +115,3 @@ def _kind(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return type(node.value).__name__
     return ast.dump(node)
-
-
-def _name_of(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)

@@ -21,6 +21,7 @@ from codemods.selfdebug.base import (
 from codemods.selfdebug.conditions import condition_for
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.edits import assignment, conditional, insert_at_unit
+from codemods.selfdebug.expressions import is_none
 from codemods.selfdebug.scopes import bound_by, mentioned, parameter_defaults
 from codemods.selfdebug.source import Level, Statement
 from codemods.selfdebug.units import line_unit
@@ -96,6 +97,4 @@ def _first_use(site: Site, name: str) -> Statement:
 
 
 def _none_by_default(function: _Function) -> frozenset[str]:
-    return frozenset(
-        name for name, value in parameter_defaults(function) if isinstance(value, ast.Constant) and value.value is None
-    )
+    return frozenset(name for name, value in parameter_defaults(function) if is_none(value))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
+from codemods.selfdebug.expressions import is_none
 from codemods.selfdebug.scopes import own_nodes
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -71,11 +72,6 @@ def allows_none(annotation: ast.expr) -> bool:
         members = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
         return name == "Optional" or (name == "Union" and any(map(is_none, members)))
     return False
-
-
-def is_none(node: ast.expr) -> bool:
-    """Whether an expression is the constant None."""
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def falls_through(body: Sequence[ast.stmt]) -> bool:

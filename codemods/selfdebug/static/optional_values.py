@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from codemods.selfdebug.expressions import is_none
 from codemods.selfdebug.scopes import parameter_defaults
-from codemods.selfdebug.static.optional_functions import Function, GivesNone, allows_none, is_none
+from codemods.selfdebug.static.optional_functions import Function, GivesNone, allows_none
 
 # Of the standard library, by dotted name; the number is that of the arguments with which None is the default.
 _KNOWN = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame
 from selfdebug.stages.origin.history import Spot, is_same
-from selfdebug.stages.origin.program import Program, last_name, stored_names
+from selfdebug.stages.origin.program import Program, called_name, stored_names
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest, Rest, joined
 
 
@@ -211,7 +211,7 @@ def _given_in_turn(evidence: Evidence, quest: Quest, spot: Spot, clause: ast.For
     """What a generator in a variable yielded in this turn, or `__next__` returned."""
     from selfdebug.stages.origin.calls import from_step
 
-    if isinstance(clause.iter, ast.Call) and last_name(clause.iter.func) in {
+    if isinstance(clause.iter, ast.Call) and called_name(clause.iter.func) in {
         frame.function for frame, _ in evidence.history.made_during(spot)
     }:
         return None
@@ -248,7 +248,7 @@ def _entered(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
         sentence = f"{binding.name} is what entering {evidence.text(item.context_expr, spot)} gave."
         link = evidence.link(quest, "with", sentence, spot=spot, node=item.context_expr, clause=clause)
         inner = quest.at(item.context_expr, spot, joined(way, quest.path))
-        found = _by_context(evidence, inner, last_name(item.context_expr))
+        found = _by_context(evidence, inner, called_name(item.context_expr))
         return Found((link, *found.links), found.next)
     return evidence.unknown(quest, "the with statement binds it in a way that is not followed")
 

@@ -9,7 +9,7 @@ from selfdebug.model import TracedFrame
 from selfdebug.stages.origin.bindings import latest_binding
 from selfdebug.stages.origin.calls import from_step, parameter_names
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import last_name, own_nodes
+from selfdebug.stages.origin.program import called_name, clause_nodes
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Path, Quest
 
 _GOING_OVER = frozenset({"map", "filter", "reduce", "starmap", "accumulate", "takewhile", "dropwhile", "submit"})
@@ -38,7 +38,7 @@ def _held_by(evidence: Evidence, quest: Quest, spot: Spot) -> tuple[ast.expr, Pa
     clauses = evidence.history.clauses(spot)
     if quest.path or len(clauses) != 1:
         return None
-    calls = (node for node in own_nodes(clauses[0]) if isinstance(node, ast.Call))
+    calls = (node for node in clause_nodes(clauses[0]) if isinstance(node, ast.Call))
     given = [one for call in calls for one in (*call.args, *(keyword.value for keyword in call.keywords))]
     held = [one for one in given if evidence.agrees(quest, evidence.value(one, spot))]
     return (held[0], ()) if len(held) == 1 else None
@@ -47,10 +47,10 @@ def _held_by(evidence: Evidence, quest: Quest, spot: Spot) -> tuple[ast.expr, Pa
 def _gone_over(evidence: Evidence, spot: Spot) -> tuple[ast.expr, Path] | None:
     """The iterable over which a function of the library calls back: of `map`, `sorted(key=...)`, `reduce`."""
     for clause in evidence.history.clauses(spot):
-        for node in own_nodes(clause):
+        for node in clause_nodes(clause):
             if not isinstance(node, ast.Call):
                 continue
-            name = last_name(node.func)
+            name = called_name(node.func)
             if name in _GOING_OVER and len(node.args) > 1:
                 return node.args[1], (Element(),)
             if name in _SORTING and node.args:
@@ -63,7 +63,7 @@ def _gone_over(evidence: Evidence, spot: Spot) -> tuple[ast.expr, Path] | None:
 def _earlier_result(evidence: Evidence, quest: Quest, spot: Spot) -> Found | None:
     """What `reduce` passes first: what the call before returned."""
     history, frame = evidence.history, quest.spot.frame
-    if not any(last_name(call.func) in ("reduce", "accumulate") for call in _calls(evidence, spot)):
+    if not any(called_name(call.func) in ("reduce", "accumulate") for call in _calls(evidence, spot)):
         return None
     siblings = [one for one in history.children.get(spot.frame.number, ()) if one.function == frame.function]
     earlier = [one for one in siblings if one.started < frame.started and one.steps]
@@ -75,7 +75,7 @@ def _earlier_result(evidence: Evidence, quest: Quest, spot: Spot) -> Found | Non
 
 def _calls(evidence: Evidence, spot: Spot) -> Iterator[ast.Call]:
     for clause in evidence.history.clauses(spot):
-        yield from (node for node in own_nodes(clause) if isinstance(node, ast.Call))
+        yield from (node for node in clause_nodes(clause) if isinstance(node, ast.Call))
 
 
 # ---------------------------------------------------------------- partials
@@ -91,7 +91,7 @@ def from_partial(  # noqa: PLR0913, PLR0917 - a call and what it called
     own = latest_binding(evidence, [spot.frame], call.func.id, spot)
     binding = own or latest_binding(evidence, [one for one in frames if one.function == "<module>"], call.func.id, spot)
     made = getattr(binding.clause, "value", None) if binding is not None else None
-    if binding is None or not isinstance(made, ast.Call) or last_name(made.func) not in ("partial", "partialmethod"):
+    if binding is None or not isinstance(made, ast.Call) or called_name(made.func) not in ("partial", "partialmethod"):
         return None
     names = list(parameter_names(scope))
     bound = dict(zip(names, made.args[1:], strict=False)) | {
@@ -133,12 +133,12 @@ def started_elsewhere(evidence: Evidence, quest: Quest, scope: ast.AST, name: st
 def _handed_over(call: ast.Call, frame: TracedFrame, position: int, name: str) -> ast.expr | None:
     """The expression that a call hands to a parameter of the function of a frame, which it starts."""
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
-    if last_name(call.func) == frame.function:  # the coroutine of a task
+    if called_name(call.func) == frame.function:  # the coroutine of a task
         return call.args[position] if position < len(call.args) else keywords.get(name)
     target = keywords.get("target")
     if target is not None:
         packed = keywords.get("args")
-        is_it = last_name(target) == frame.function and isinstance(packed, ast.Tuple | ast.List)
+        is_it = called_name(target) == frame.function and isinstance(packed, ast.Tuple | ast.List)
         return (
             packed.elts[position]
             if is_it and isinstance(packed, ast.Tuple | ast.List) and position < len(packed.elts)
@@ -147,7 +147,7 @@ def _handed_over(call: ast.Call, frame: TracedFrame, position: int, name: str) -
     places = [
         index
         for index, one in enumerate(call.args)
-        if not isinstance(one, ast.Constant) and last_name(one) == frame.function
+        if not isinstance(one, ast.Constant) and called_name(one) == frame.function
     ]
     if not places:
         return None

@@ -10,7 +10,7 @@ from selfdebug.model import TracedFrame, TracedStep, TracedValue
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.control import absent_return
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import FUNCTIONS, evaluated, last_name
+from selfdebug.stages.origin.program import FUNCTIONS, called_name, evaluated
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
 
 Made = tuple[TracedFrame, TracedStep]
@@ -39,7 +39,7 @@ def follow_call(evidence: Evidence, quest: Quest) -> Found:
             return found
     own = [made for made in returned_by(evidence, call, quest.spot) if evidence.agrees(quest, made[1].value)]
     if own:
-        return from_step(evidence, quest, own[-1], last_name(call.func))
+        return from_step(evidence, quest, own[-1], called_name(call.func))
     from selfdebug.stages.origin.library import ran_elsewhere, through_library
     from selfdebug.stages.origin.pytest_values import mocked_call
 
@@ -59,7 +59,7 @@ def follow_call(evidence: Evidence, quest: Quest) -> Found:
 
 def _is_generator(evidence: Evidence, quest: Quest, call: ast.Call) -> bool:
     """Whether a call ran a generator of that name."""
-    name = last_name(call.func)
+    name = called_name(call.func)
     return any(
         frame.function == name and step.kind == "yield" for frame, step in evidence.history.made_during(quest.spot)
     )
@@ -69,7 +69,7 @@ def _constructed(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | No
     """The attribute of an object that a call of its class has just built."""
     from selfdebug.stages.origin.members import attribute_of
 
-    name, history = last_name(call.func), evidence.history
+    name, history = called_name(call.func), evidence.history
     assert isinstance(quest.path[0], Member)
     inner = quest.at(call, path=quest.path[1:])
     low, high = history.extent(quest.spot)
@@ -86,7 +86,7 @@ def _constructed(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | No
 
 def returned_by(evidence: Evidence, call: ast.Call, spot: Spot) -> list[Made]:
     """The returns of the functions of that name that the clause called, for this call where several have the name."""
-    name = last_name(call.func)
+    name = called_name(call.func)
     made = [
         (frame, step)
         for frame, step in evidence.history.made_during(spot)
@@ -98,7 +98,7 @@ def returned_by(evidence: Evidence, call: ast.Call, spot: Spot) -> list[Made]:
         [
             node
             for node in _in_order_of_evaluation(clause)
-            if isinstance(node, ast.Call) and last_name(node.func) == name
+            if isinstance(node, ast.Call) and called_name(node.func) == name
         ]
         if clause
         else []
@@ -251,10 +251,10 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
     calls = [
         node for clause in evidence.history.clauses(spot) for node in evaluated(clause) if isinstance(node, ast.Call)
     ]
-    named = [call for call in calls if last_name(call.func) == frame.function]
+    named = [call for call in calls if called_name(call.func) == frame.function]
     if frame.function in _CONSTRUCTORS:
         cls = frame.qualified.rpartition(".")[0].rpartition(".")[2]
-        named = [call for call in calls if last_name(call.func) == cls] or named
+        named = [call for call in calls if called_name(call.func) == cls] or named
     if not named:
         plain = [call for call in calls if isinstance(call.func, ast.Name)]
         one = calls if len(calls) == 1 else plain
@@ -280,7 +280,7 @@ def _is_given_to(call: ast.Call, frame: TracedFrame, scope: ast.AST | None) -> b
     """Whether a call passes on the function of the frame, instead of calling it by another name."""
     given = (*call.args, *(keyword.value for keyword in call.keywords))
     return any(
-        node is scope or (isinstance(node, ast.Name | ast.Attribute) and last_name(node) == frame.function)
+        node is scope or (isinstance(node, ast.Name | ast.Attribute) and called_name(node) == frame.function)
         for one in given
         for node in ast.walk(one)
     )
@@ -355,7 +355,7 @@ def _bound(evidence: Evidence, began: Began) -> int:
     assert program is not None
     if not isinstance(program.parents.get(began.scope), ast.ClassDef):
         return 0
-    decorators = [last_name(each) for each in getattr(began.scope, "decorator_list", ())]
+    decorators = [called_name(each) for each in getattr(began.scope, "decorator_list", ())]
     if "staticmethod" in decorators:
         return 0
     if isinstance(call.func, ast.Attribute) and "classmethod" not in decorators:

@@ -9,7 +9,7 @@ from selfdebug.model import TracedFrame, TracedValue
 from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding, with_kind
 from selfdebug.stages.origin.calls import Began, argument_for
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import key_of, last_name, own_nodes
+from selfdebug.stages.origin.program import called_name, clause_nodes, key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Member, Quest
 
 
@@ -87,7 +87,7 @@ def class_bodies(evidence: Evidence, quest: Quest, cls: str) -> list[TracedFrame
             scope = history.scope(frame)
             if isinstance(scope, ast.ClassDef) and frame.started < quest.spot.sequence and frame not in found:
                 found.append(frame)
-                todo += [last_name(base) for base in scope.bases if last_name(base)]
+                todo += [called_name(base) for base in scope.bases if called_name(base)]
                 break
     return found
 
@@ -155,8 +155,8 @@ def _construction(evidence: Evidence, owner: TracedValue, cls: str, before: int)
     """The newest executed call of the class whose clause gave the very object."""
     for spot in evidence.history.givers(owner, before):
         for clause in evidence.history.clauses(spot):
-            for node in own_nodes(clause):
-                if isinstance(node, ast.Call) and last_name(node.func) == cls:
+            for node in clause_nodes(clause):
+                if isinstance(node, ast.Call) and called_name(node.func) == cls:
                     return spot, node
     return _argument_construction(evidence, owner, cls, before)
 
@@ -175,9 +175,9 @@ def _argument_construction(
             if value.identity != owner.identity or value.type != owner.type:
                 continue
             for clause in history.clauses(spot):
-                for node in own_nodes(clause):
-                    if isinstance(node, ast.Call) and last_name(node.func) == frame.function:
+                for node in clause_nodes(clause):
+                    if isinstance(node, ast.Call) and called_name(node.func) == frame.function:
                         given = argument_for(evidence, Began(frame, scope, node, spot), name)
-                        if given and isinstance(given.expression, ast.Call) and last_name(given.expression) == cls:
+                        if given and isinstance(given.expression, ast.Call) and called_name(given.expression) == cls:
                             return spot, given.expression
     return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from codemods.selfdebug.expressions import is_none
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Link
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import Program, is_none, key_of, own_nodes, stored_names
+from selfdebug.stages.origin.program import Program, clause_nodes, key_of, stored_names
 from selfdebug.stages.origin.quest import Evidence, Quest
 
 MAX_DECISIONS = 4
@@ -176,7 +177,7 @@ def _line(node: ast.AST) -> int:
 def deciding_values(evidence: Evidence, test: ast.expr, place: Spot) -> str:
     """The recorded values of the names, attributes and items in a condition: `key was 'x', strict was True`."""
     found: dict[str, str] = {}
-    for node in (test, *own_nodes(test)):
+    for node in (test, *clause_nodes(test)):
         key = key_of(node)
         if key is None or any(other.startswith((f"{key}.", f"{key}[")) for other in found):
             continue

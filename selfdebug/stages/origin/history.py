@@ -10,7 +10,7 @@ from functools import cached_property
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Trace, TracedFrame, TracedStep, TracedValue
-from selfdebug.stages.origin.program import Program, Scope, key_of, last_name
+from selfdebug.stages.origin.program import Program, Scope, called_name, key_of
 
 NONE = TracedValue(0, "NoneType", "None")
 _ENDLESS = 1 << 62
@@ -235,7 +235,7 @@ class History:
                 spot = Spot(frame, index)
                 if at_line and self.group(spot)[0] == index:
                     for clause, call in at_line:
-                        found.setdefault(last_name(call.func), []).append((spot, clause, call))
+                        found.setdefault(called_name(call.func), []).append((spot, clause, call))
         for calls in found.values():
             calls.sort(key=lambda entry: entry[0].sequence)
         return found
@@ -315,7 +315,7 @@ def _makes(clause: Clause, owner: TracedValue) -> bool:
     is_display = isinstance(
         value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.DictComp | ast.SetComp
     )
-    return is_display or (isinstance(value, ast.Call) and last_name(value.func) == owner.type.rpartition(".")[2])
+    return is_display or (isinstance(value, ast.Call) and called_name(value.func) == owner.type.rpartition(".")[2])
 
 
 def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:

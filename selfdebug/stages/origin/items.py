@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from codemods.selfdebug.expressions import constant_of
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.calls import from_step
-from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, key_of, last_name, own_nodes
+from selfdebug.stages.origin.program import COMPREHENSIONS, called_name, clause_nodes, key_of
 from selfdebug.stages.origin.puts import put_in
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
@@ -45,8 +46,8 @@ def _of_slice(evidence: Evidence, quest: Quest, node: ast.Subscript, part: ast.S
 def _by_default_factory(evidence: Evidence, quest: Quest, node: ast.Subscript) -> Found | None:
     """The key was missing, and `__missing__`, `__getitem__` or a default factory of the project made the value."""
     held = evidence.history.before(node, quest.spot)
-    called = {last_name(inner) for clause in evidence.history.clauses(quest.spot)
-              for inner in own_nodes(clause) if isinstance(inner, ast.Call)}  # fmt: skip
+    called = {called_name(inner) for clause in evidence.history.clauses(quest.spot)
+              for inner in clause_nodes(clause) if isinstance(inner, ast.Call)}  # fmt: skip
     for made in reversed(evidence.history.made_during(quest.spot)):
         is_implicit = made[0].function in ("__getitem__", "__missing__") or (
             held is not None and held.is_missing and made[0].function not in called

@@ -6,7 +6,7 @@ import ast
 
 from selfdebug.stages.origin.calls import Argument, from_step
 from selfdebug.stages.origin.history import is_same
-from selfdebug.stages.origin.program import last_name
+from selfdebug.stages.origin.program import called_name
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
 _MAPPERS = frozenset({"map", "starmap", "imap", "imap_unordered"})
@@ -21,7 +21,7 @@ def through_iterator(evidence: Evidence, quest: Quest, call: ast.Call) -> Found 
     if fitting or packed:
         chosen = (fitting or packed)[-1]
         return from_step(evidence, quest.at(call, path=rest), chosen, chosen[0].function, observed=bool(fitting))
-    if last_name(call.func) in _MAPPERS and call.args:
+    if called_name(call.func) in _MAPPERS and call.args:
         return _mapped(evidence, quest, call)
     filled = _filled(evidence, quest, call)
     if filled is not None:
@@ -32,7 +32,7 @@ def through_iterator(evidence: Evidence, quest: Quest, call: ast.Call) -> Found 
 
 def _filled(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """What `zip_longest` puts where one of its iterables is over."""
-    if last_name(call.func) != "zip_longest" or len(quest.path) != 2 or not isinstance(quest.path[1], Item):
+    if called_name(call.func) != "zip_longest" or len(quest.path) != 2 or not isinstance(quest.path[1], Item):
         return None
     column, index = quest.path[1].key, getattr(quest.path[0], "index", None)
     iterable = call.args[column] if isinstance(column, int) and column < len(call.args) else None
@@ -50,7 +50,7 @@ def _mapped(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """What the function returned that `map` called, in this thread or (of an executor) in another."""
     history, wanted = (
         evidence.history,
-        last_name(call.args[0]) if not isinstance(call.args[0], ast.Lambda) else "<lambda>",
+        called_name(call.args[0]) if not isinstance(call.args[0], ast.Lambda) else "<lambda>",
     )
     low = history.extent(quest.spot)[0]
     ran = sorted(
@@ -72,7 +72,7 @@ def _taken(path: Path, call: ast.Call) -> Argument | None:
     """The iterable that a built-in function went over, with the way from there."""
     first, rest = path[0], path[1:]
     found: Argument | None = None
-    match last_name(call.func), call.args:
+    match called_name(call.func), call.args:
         case "enumerate", [iterable, *_] if rest and rest[0] == Item(1):
             found = Argument(iterable, (first, *rest[1:]))
         case "chain", iterables if all(isinstance(one, ast.List | ast.Tuple) for one in iterables):

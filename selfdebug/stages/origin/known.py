@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from selfdebug.stages.origin.program import constant_of, is_none, key_of, last_name
+from codemods.selfdebug.expressions import constant_of, is_none
+from selfdebug.stages.origin.program import called_name, key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Item, Quest
 
 _MATCHERS = frozenset({"match", "search", "fullmatch"})
@@ -50,7 +51,7 @@ _ENVIRONMENTS = ("os.environ", "environ")
 
 def source(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """The birth of a value in a known call; None when the call is not one of them."""
-    name = last_name(call.func)
+    name = called_name(call.func)
     if quest.path:
         return None
     if name in ("get", "pop", "setdefault", "getenv") and call.args:
@@ -179,7 +180,7 @@ def _with_default(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -
 def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
     """A call whose value was made where the trace does not look: C code or a library."""
     text = evidence.text(call.func, quest.spot)
-    if not quest.path and last_name(call.func) == quest.value.type.rpartition(".")[2]:
+    if not quest.path and called_name(call.func) == quest.value.type.rpartition(".")[2]:
         return evidence.end(quest, "constructed", f"{text}() built it here.")
     owner = [call.func.value] if isinstance(call.func, ast.Attribute) and not quest.path else []
     given = "; ".join(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from codemods.selfdebug.expressions import constant_of
 from selfdebug.model import TracedFrame, TracedStep
 from selfdebug.stages.origin.bindings import latest_binding
 from selfdebug.stages.origin.calls import from_step
-from selfdebug.stages.origin.program import constant_of, last_name
+from selfdebug.stages.origin.program import called_name
 from selfdebug.stages.origin.puts import taken_out
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Quest
 
@@ -42,7 +43,7 @@ def _taken(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
 
 def copied(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """A copy has what its original has, but for what the call itself names."""
-    name, path = last_name(call.func), quest.path
+    name, path = called_name(call.func), quest.path
     if not path:
         return None
     named = path[0].name if isinstance(path[0], Member) else path[0].key if isinstance(path[0], Item) else None
@@ -71,7 +72,7 @@ def _original(call: ast.Call, name: str) -> ast.expr | None:
 
 
 def _passed(evidence: Evidence, inner: Quest, call: ast.Call, name: str) -> Found:
-    sentence = f"{last_name(call.func)}() was called with {evidence.text(inner.expression, inner.spot)} for {name}."
+    sentence = f"{called_name(call.func)}() was called with {evidence.text(inner.expression, inner.spot)} for {name}."
     return Found((evidence.link(inner, "parameter", sentence),), inner)
 
 
@@ -92,7 +93,7 @@ def _paired(quest: Quest, original: ast.expr) -> Quest | None:
 
 
 def _from_keys(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
-    if last_name(call.func) != "fromkeys" or not quest.path:
+    if called_name(call.func) != "fromkeys" or not quest.path:
         return None
     if len(call.args) > 1:
         return Found((), quest.at(call.args[1], path=quest.path[1:]))
@@ -102,7 +103,7 @@ def _from_keys(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None
 
 def parsed_option(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """An attribute of what `parse_args()` gave: the option that was not on the command line, and its default."""
-    if last_name(call.func) not in ("parse_args", "parse_known_args") or not isinstance(quest.path[0], Member):
+    if called_name(call.func) not in ("parse_args", "parse_known_args") or not isinstance(quest.path[0], Member):
         return None
     for spot, _, option in evidence.history.calls(("add_argument",), quest.spot.sequence):
         named = next((one.value for one in option.keywords if one.arg == "dest"), None)
@@ -127,7 +128,7 @@ def _got(_evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str() as name), *_]):
             return Found((), quest.at(owner, path=(Member(name), *quest.path)))
         case ast.Call(func=ast.Call(args=[ast.Constant(value=key)]) as getter, args=[owner]):
-            match last_name(getter.func), key:
+            match called_name(getter.func), key:
                 case "attrgetter", str():
                     return Found((), quest.at(owner, path=(Member(key), *quest.path)))
                 case "itemgetter", _:
@@ -137,7 +138,7 @@ def _got(_evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
 
 def _chosen(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """One of the elements of an iterable: which one, its value has to tell."""
-    if last_name(call.func) not in _CHOOSERS or len(call.args) != 1 or isinstance(call.args[0], ast.Call):
+    if called_name(call.func) not in _CHOOSERS or len(call.args) != 1 or isinstance(call.args[0], ast.Call):
         return None
     sentence = f"{evidence.text(call, quest.spot)} is an element of {evidence.text(call.args[0], quest.spot)}."
     link = evidence.link(quest, "through-library", sentence, observed=False)
@@ -158,7 +159,7 @@ def _of_context(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | Non
     for spot in evidence.history.givers(owner, quest.spot.sequence):
         for _, made in evidence.program(spot).calls_at(spot.step.line):
             default = next((given.value for given in made.keywords if given.arg == "default"), None)
-            if last_name(made.func) == "ContextVar" and default is not None:
+            if called_name(made.func) == "ContextVar" and default is not None:
                 return _put(evidence, quest.at(default, spot), "The context variable was not set; this is its default.")
     return None
 
@@ -172,12 +173,12 @@ def _put(evidence: Evidence, inner: Quest, sentence: str) -> Found:
 
 def _cached(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """A function under a cache: an earlier call with the same arguments ran."""
-    name = last_name(call.func)
+    name = called_name(call.func)
     for frame in evidence.frames_called(name, quest.spot):
         scope = evidence.history.scope(frame)
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) or frame.started > quest.spot.sequence:
             continue
-        if not any(last_name(one) in _CACHES for one in scope.decorator_list):
+        if not any(called_name(one) in _CACHES for one in scope.decorator_list):
             return None
         end = frame.steps[-1] if frame.steps else None
         if end is None or not _has_arguments(evidence, quest, call, frame) or not evidence.agrees(quest, end.value):
@@ -208,14 +209,14 @@ def _of_future(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None
     if isinstance(future, ast.Name):
         binding = latest_binding(evidence, [quest.spot.frame], future.id, quest.spot)
         submitted = getattr(binding.clause, "value", future) if binding is not None else future
-    if not isinstance(submitted, ast.Call) or last_name(submitted.func) not in _SUBMITTERS:
+    if not isinstance(submitted, ast.Call) or called_name(submitted.func) not in _SUBMITTERS:
         return None
     return _ran_for(evidence, quest, submitted)
 
 
 def _ran_for(evidence: Evidence, quest: Quest, submitted: ast.Call) -> Found | None:
     """What one of the functions returned that a call handed to another thread or to the event loop."""
-    names = [last_name(one) for one in submitted.args if isinstance(one, ast.Name | ast.Attribute | ast.Call)]
+    names = [called_name(one) for one in submitted.args if isinstance(one, ast.Name | ast.Attribute | ast.Call)]
     fitting: list[tuple[TracedFrame, TracedStep]] = []
     for name in names:
         for frame in evidence.frames_called(name, quest.spot):
@@ -235,7 +236,7 @@ def _ran_for(evidence: Evidence, quest: Quest, submitted: ast.Call) -> Found | N
 
 def _awaited(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """`asyncio.gather(one(), two())[1]`, `wait_for(one())`, `to_thread(one)`: on to the coroutine or the function."""
-    name, first = last_name(call.func), quest.path[0] if quest.path else None
+    name, first = called_name(call.func), quest.path[0] if quest.path else None
     if name == "gather" and isinstance(first, Item) and isinstance(first.key, int) and first.key < len(call.args):
         return Found((), quest.at(call.args[first.key], path=quest.path[1:]))
     if name in _WAITERS and call.args and isinstance(call.args[0], ast.Call | ast.Name | ast.Await):
@@ -245,7 +246,7 @@ def _awaited(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
 
 def _of_coroutine(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     """A coroutine function of the project that the event loop ran in the name of this call."""
-    name, history = last_name(call.func), evidence.history
+    name, history = called_name(call.func), evidence.history
     low, high = history.extent(quest.spot)
     fitting = [
         (frame, frame.steps[-1])

@@ -11,7 +11,7 @@ from selfdebug.stages.origin.callbacks import from_outside, from_partial, starte
 from selfdebug.stages.origin.calls import Began, argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import last_name
+from selfdebug.stages.origin.program import called_name
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
 
@@ -29,7 +29,7 @@ def from_argument(evidence: Evidence, quest: Quest, scope: ast.AST, name: str) -
         return elsewhere or pytest_values.follow_parameter(evidence, quest, scope, name)
     if call is None:
         return _without_call(evidence, quest, spot, scope, name)
-    if last_name(call.func) != frame.function:
+    if called_name(call.func) != frame.function:
         partial = from_partial(evidence, quest, spot, call, scope, name)
         if partial is not None:
             return partial
@@ -65,7 +65,7 @@ def _defaulted(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, nam
 
 def _of_alias(evidence: Evidence, quest: Quest, spot: Spot, call: ast.Call) -> ast.expr | None:
     """The only argument that had the value, of a call by another name (a partial, say)."""
-    if last_name(call.func) == quest.spot.frame.function or quest.path:
+    if called_name(call.func) == quest.spot.frame.function or quest.path:
         return None
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     fitting = [one for one in given if evidence.agrees(quest, evidence.value(one, spot))]

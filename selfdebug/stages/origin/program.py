@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from codemods.selfdebug.expressions import constant_of, last_name
 from codemods.selfdebug.source import Clause, Source
 from codemods.selfdebug.spans import Span, text_at
 
@@ -59,7 +60,7 @@ class Program:
     def _nodes(self) -> dict[int, list[tuple[Clause, ast.AST]]]:
         """The nodes of the clauses that touch a line: a trace asks for the same lines again and again."""
         return {
-            line: [(clause, node) for clause in clauses for node in own_nodes(clause)]
+            line: [(clause, node) for clause in clauses for node in clause_nodes(clause)]
             for line, clauses in self._clauses.items()
         }
 
@@ -199,17 +200,17 @@ def _position(clause: Clause) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def own_nodes(clause: ast.AST) -> Iterator[ast.AST]:
+def clause_nodes(clause: ast.AST) -> Iterator[ast.AST]:
     """The expressions and patterns of a clause that do not belong to a clause inside it, in source order."""
     for child in ast.iter_child_nodes(clause):
         if not isinstance(child, Clause):
             yield child
-            yield from own_nodes(child)
+            yield from clause_nodes(child)
 
 
 def own_lines(clause: Clause) -> tuple[int, int]:
     """The first and the last line of a clause's own code, decorators included."""
-    lines = [line for node in own_nodes(clause) for line in _lines(node)]
+    lines = [line for node in clause_nodes(clause) for line in _lines(node)]
     first = [clause.lineno] if not isinstance(clause, ast.match_case) else []
     if isinstance(clause, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         lines = [*lines, clause.lineno]
@@ -282,28 +283,6 @@ def _index_of(node: ast.expr) -> str | None:
     return repr(constant[0]) if constant is not None else key_of(node)
 
 
-def constant_of(node: ast.AST) -> tuple[object] | None:
-    """The value of a constant, in a tuple (None for anything else), negative numbers included."""
-    match node:
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return (-value,)
-        case ast.Constant():
-            return (node.value,)
-    return None
-
-
-def is_none(node: ast.AST | None) -> bool:
-    """Whether an expression is the literal None."""
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def last_name(node: ast.expr) -> str:
-    """The name under which something is called: `f` of `f(...)`, `m` of `a.b.m(...)`; empty for all else."""
-    match node:
-        case ast.Name():
-            return node.id
-        case ast.Attribute():
-            return node.attr
-        case ast.Call():
-            return last_name(node.func)
-    return ""
+def called_name(node: ast.expr) -> str:
+    """The last part of a name; of a call, and so of a decorator with arguments, that of what is called."""
+    return called_name(node.func) if isinstance(node, ast.Call) else last_name(node)

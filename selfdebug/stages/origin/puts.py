@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from codemods.selfdebug.expressions import constant_of
 from selfdebug.model import TracedValue
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.bindings import Binding, follow_binding, with_kind
 from selfdebug.stages.origin.contents import ADDING, Change, changes_of, keys_in
-from selfdebug.stages.origin.program import constant_of, key_of
+from selfdebug.stages.origin.program import key_of
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
 _ORDERED = frozenset({"list", "collections.deque"})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from codemods.selfdebug.expressions import constant_of, is_none
 from selfdebug.model import TracedValue
 from selfdebug.stages.origin.calls import Made, default_of, from_step
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import Program, constant_of, is_none, last_name
+from selfdebug.stages.origin.program import Program, called_name
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
 
@@ -49,7 +50,7 @@ def _parametrised(quest: Quest, program: Program, scope: ast.AST, name: str) -> 
     """The expression in `parametrize` that became the parameter; None when it is not certain which one did."""
     arguments = dict(quest.spot.frame.arguments)
     for decorator in _decorators(program, scope):
-        if not (isinstance(decorator, ast.Call) and last_name(decorator.func) == "parametrize"):
+        if not (isinstance(decorator, ast.Call) and called_name(decorator.func) == "parametrize"):
             continue
         given = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
         if len(given) < 2 or not isinstance(given[1], ast.List | ast.Tuple):
@@ -79,7 +80,7 @@ def _names(node: ast.expr) -> list[str]:
 
 
 def _row(node: ast.expr, width: int) -> list[ast.expr] | None:
-    if isinstance(node, ast.Call) and last_name(node.func) == "param":
+    if isinstance(node, ast.Call) and called_name(node.func) == "param":
         return node.args if len(node.args) == width else None
     if width == 1:
         return [node]
@@ -99,7 +100,7 @@ def _fixture(evidence: Evidence, quest: Quest, name: str) -> tuple[Made, str] | 
         scope = history.scope(frame)
         if frame.started > quest.spot.sequence or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        decorator = next((one for one in scope.decorator_list if last_name(one) in _FIXTURES), None)
+        decorator = next((one for one in scope.decorator_list if called_name(one) in _FIXTURES), None)
         if decorator is None or _fixture_name(scope, decorator) != name:
             continue
         made = [step for step in frame.steps if step.kind in ("return", "yield")]
@@ -215,7 +216,7 @@ def mocked_call(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | Non
             given = next((one.value for one in made.keywords if one.arg == "return_value"), None)
             if given is not None:
                 return _returned(evidence, quest.at(given, spot), text)
-    name = last_name(call.func)
+    name = called_name(call.func)
     for owner in (quest.spot.frame.file, held):
         replaced = replaced_name(evidence, quest, name, owner)
         if replaced is not None:

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from codemods.selfdebug.expressions import is_none
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame, TracedValue
 from selfdebug.stages.origin.classes import class_bodies
 from selfdebug.stages.origin.control import not_reached
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import is_none
 from selfdebug.stages.origin.quest import Evidence, Quest
 
 Setter = tuple[ast.AST, Clause, str]

@@ -11,7 +11,7 @@ from selfdebug.model import FaultKind, FaultLocation, Link, Trace
 from selfdebug.stages.origin.absences import absent_attribute, absent_item, absent_name
 from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.history import NONE, History, Spot
-from selfdebug.stages.origin.program import Program, last_name, own_nodes
+from selfdebug.stages.origin.program import Program, called_name, clause_nodes
 from selfdebug.stages.origin.quest import Element, Evidence, Quest
 from selfdebug.stages.origin.raising import raised_on_purpose
 from selfdebug.stages.origin.walk import walk
@@ -38,8 +38,8 @@ def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str
 
 def _of_part(evidence: Evidence, receiver: ast.expr, spot: Spot) -> tuple[Link, ...]:
     """The None is not the receiver itself: a function that was called back gave it, or it is an element."""
-    called = {last_name(node) for clause in evidence.history.clauses(spot)
-              for node in own_nodes(clause) if isinstance(node, ast.Call)}  # fmt: skip
+    called = {called_name(node) for clause in evidence.history.clauses(spot)
+              for node in clause_nodes(clause) if isinstance(node, ast.Call)}  # fmt: skip
     for frame, step in reversed(evidence.history.made_during(spot)):
         if step.value is not None and step.value.is_none and frame.function not in called:
             quest = Quest(receiver, spot, (), NONE)
@@ -147,7 +147,7 @@ def _expression(evidence: Evidence, spot: Spot, text: str | None) -> ast.expr | 
     """The expression of that source in the clauses of `spot`; without one, the first that was None."""
     wanted = ast.dump(ast.parse(text, mode="eval").body) if text else None
     for clause in evidence.history.clauses(spot):
-        for node in own_nodes(clause):
+        for node in clause_nodes(clause):
             if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
                 continue
             if wanted is not None:

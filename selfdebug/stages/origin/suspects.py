@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from codemods.selfdebug.source import Source
 from selfdebug.model import Failure, Function
-from selfdebug.stages.origin.program import last_name, own_lines
+from selfdebug.stages.origin.program import called_name, own_lines
 
 MAX_SUSPECTS = 60
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -51,7 +51,7 @@ def _definitions(file: str, source: Source | str) -> Iterator[tuple[Function, _D
 def _used(node: _Definition) -> tuple[set[str], set[str]]:
     """The names that a function calls, and the attributes that it reads without calling them."""
     inner = list(ast.walk(node))
-    called = {last_name(each.func) for each in inner if isinstance(each, ast.Call)}
+    called = {called_name(each.func) for each in inner if isinstance(each, ast.Call)}
     # A property is called where its attribute is read.
     read = {each.attr for each in inner if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load)}
     return called | read, read - called

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from codemods.selfdebug.expressions import constant_of, is_none
 from selfdebug.model import Link
 from selfdebug.stages.origin.calls import follow_call, from_step
 from selfdebug.stages.origin.contents import keys_in
@@ -14,7 +15,7 @@ from selfdebug.stages.origin.items import descend, follow_item
 from selfdebug.stages.origin.known import kind_of_constant
 from selfdebug.stages.origin.members import follow_attribute, follow_member
 from selfdebug.stages.origin.names import follow_name
-from selfdebug.stages.origin.program import COMPREHENSIONS, constant_of, is_none
+from selfdebug.stages.origin.program import COMPREHENSIONS
 from selfdebug.stages.origin.puts import put_in
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
 

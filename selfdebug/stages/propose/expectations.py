@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codemods.selfdebug.expressions import last_name
 from codemods.selfdebug.scopes import own_nodes
 from selfdebug.model import Failure, Frame
 from selfdebug.stages.propose.defaults import NEUTRAL, is_plain, literal
@@ -80,7 +81,7 @@ def _stated(function: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Assert):
             yield from _of_condition(node.test)
         elif isinstance(node, ast.Call):
-            name = _name_of(node.func)
+            name = last_name(node.func)
             if name in _NONE_CALLS:
                 yield "None"
             elif name in _COMPARING_CALLS:
@@ -104,7 +105,7 @@ def _compared_names(function: ast.AST) -> Iterator[str]:
         parts: list[ast.expr] = []
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
             parts = [node.test.left, *node.test.comparators]
-        elif isinstance(node, ast.Call) and _name_of(node.func) in _COMPARING_CALLS:
+        elif isinstance(node, ast.Call) and last_name(node.func) in _COMPARING_CALLS:
             parts = node.args
         yield from (part.id for part in parts if isinstance(part, ast.Name))
 
@@ -136,15 +137,8 @@ def _plain_inside(node: ast.expr) -> Iterator[str]:
 
 def _raised(function: ast.AST) -> Iterator[str]:
     for node in own_nodes(function):
-        if isinstance(node, ast.Call) and _name_of(node.func) in _RAISING_CALLS and node.args:
+        if isinstance(node, ast.Call) and last_name(node.func) in _RAISING_CALLS and node.args:
             kinds = node.args[0].elts if isinstance(node.args[0], ast.Tuple) else [node.args[0]]
             for kind in kinds:
-                name = _name_of(kind)
-                if name is not None:
+                if name := last_name(kind):
                     yield name
-
-
-def _name_of(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

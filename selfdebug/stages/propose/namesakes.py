@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from codemods.selfdebug.expressions import is_none, last_name
 from codemods.selfdebug.scopes import own_nodes, parameter_defaults
 from selfdebug.stages.propose.defaults import Default, is_plain, literal
 
@@ -135,8 +136,7 @@ def _own_attributes(owner: ast.ClassDef, reader: ast.AST) -> Iterator[str]:
 
 
 def _is_property(decorator: ast.expr) -> bool:
-    last = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-    return last in ("property", "cached_property")
+    return last_name(decorator) in ("property", "cached_property")
 
 
 def _constants(tree: ast.Module) -> set[str]:
@@ -151,5 +151,5 @@ def _constants(tree: ast.Module) -> set[str]:
 def _given(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[ast.expr]:
     """The plain default of the parameter of that name, if it has one that is not None."""
     for parameter, value in parameter_defaults(function):
-        if parameter == name and is_plain(value) and not (isinstance(value, ast.Constant) and value.value is None):
+        if parameter == name and is_plain(value) and not is_none(value):
             yield value

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Set
 
+from codemods.selfdebug.expressions import last_name
 from codemods.selfdebug.scopes import own_nodes
 from selfdebug.stages.propose.defaults import Default, is_plain, literal
 from selfdebug.stages.propose.names import bound_names
@@ -105,17 +106,12 @@ def _passed_on(function: Function, module: ast.Module) -> Iterator[Function]:
 def _parts_taken(name: str, module: ast.Module) -> Iterator[int]:
     """How many names the results of calls of `name` are assigned to, where it is more than one thing."""
     for node in ast.walk(module):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _last_name(node.value) == name:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and last_name(node.value.func) == name:
             for target in node.targets:
                 if isinstance(target, ast.Tuple | ast.List) and not any(
                     isinstance(element, ast.Starred) for element in target.elts
                 ):
                     yield len(target.elts)
-
-
-def _last_name(call: ast.Call) -> str | None:
-    function = call.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
 
 
 def _called_name(call: ast.Call) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codemods.selfdebug.base import Test
+from codemods.selfdebug.expressions import last_name
 from codemods.selfdebug.source import BLOCKS, Source, line_range
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import Patch
@@ -307,8 +308,7 @@ def _last_operand(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         return node.values[-1]
     if isinstance(node, ast.Call) and len(node.args) > 1 and not node.keywords:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return node.args[-1] if name in _LOOKUPS else None
+        return node.args[-1] if last_name(node.func) in _LOOKUPS else None
     return None
 
 
