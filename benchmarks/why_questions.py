@@ -29,6 +29,7 @@ from selfdebug.config import Settings
 from selfdebug.explain import questions
 from selfdebug.model import Progress, Repair, Trial, Verdict
 from selfdebug.repair import repair
+from selfdebug.terminal import counted
 from selfdebug.trace.ask import ask, load
 from selfdebug.trace.exchange import exported
 from selfdebug.trace.owner import Owner
@@ -213,9 +214,9 @@ def _about_trials(done: Repair, trials: Sequence[Trial]) -> Iterator[Asked]:
             word = "did not fit" if verdict is Verdict.REFUSED else verdict.value
             yield Asked(f"why not {trial.candidate.guard}?", (word, trial.detail.rstrip(". ")[:80]))
     yield Asked("why not zebra-guard?", ("never considered zebra-guard",), steps=False)
-    yield Asked("how long did it take and why so long?", (f"{len(done.runs)} starts of pytest",))
+    yield Asked("how long did it take and why so long?", (f"{counted(len(done.runs), 'start')} of pytest",))
     if trials:
-        yield Asked("what did you try?", (f"I judged {len(trials)} candidates",))
+        yield Asked("what did you try?", (f"I judged {counted(len(trials), 'candidate')}",))
     else:
         yield Asked("what did you try?", ("I tried nothing",), steps=False)
 

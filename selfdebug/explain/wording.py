@@ -8,6 +8,9 @@ from typing import Any
 from selfdebug.explain.facts import Facts, TrialFact
 from selfdebug.trace.queries.base import cut, shown
 
+MAX_LISTED = 8
+"""Members of a list that an answer tells before it says how many more there are."""
+
 
 def inline(value: Any) -> str:
     """A recorded value on one line, bounded, without its last full stop."""

@@ -91,7 +91,7 @@ CASES = (
         "rolled back",
         "why did you fail",
         "why-rolled-back",
-        "I judged 1 candidates: 1 ineffective",
+        "I judged 1 candidate: 1 ineffective",
         ("rollback#7", "try#6"),
     ),
     Case("rolled back", "why this patch", "why-patch", "I kept no patch in this run", ("rollback#7",)),
@@ -106,9 +106,9 @@ CASES = (
     ),
     Case("nothing failed", "what did you change?", "what-changed", "I left no file changed", ("report#1",)),
     Case("nothing failed", "where did it come from", "where-from", "That is not in the trace", ()),
-    Case("nothing failed", "what did you try", "what-tried", "I tried nothing; 0 candidates were proposed", ()),
+    Case("nothing failed", "what did you try", "what-tried", "I tried nothing; I had proposed 0 candidates", ()),
     Case("nothing failed", "why this file", "why-file", "I located no file in this run", ()),
-    Case("nothing failed", "how long", "how-long", "1 starts of pytest took 0.25 s", ("ingest#0",)),
+    Case("nothing failed", "how long", "how-long", "1 start of pytest took 0.25 s", ("ingest#0",)),
     Case("crashed", "why did you crash?", "why-rolled-back", "ended before it was over", ("try#6",)),
     Case("crashed", "why did you stop", "why-rolled-back", "during or after try#6", ("try#6",)),
     Case("interrupted", "why did you stop", "why-rolled-back", "I did not roll back: the run interrupted", ("try#6",)),
@@ -267,7 +267,7 @@ def test_many_trials_and_links_are_listed_up_to_a_bound(tmp_path: Path) -> None:
     record(tmp_path, replace(KEPT, attempts=(long,)))
     trace = load(tmp_path, Owner())
     assert isinstance(trace, Trace)
-    assert "There were 4 more trials of or-default" in questions.answer(trace, "why not or-default").text()
+    assert "I made 4 more trials of or-default" in questions.answer(trace, "why not or-default").text()
     assert "5 more: read_narrative tells each" in questions.answer(trace, "what did you try").text()
     text = questions.answer(trace, "where did customer come from").text()
     assert "5 more links: get_value(step=origin#3, key=origin.chain)" in text
@@ -343,7 +343,7 @@ def test_a_run_that_could_try_nothing_says_why(tmp_path: Path) -> None:
     trace = load(tmp_path, Owner())
     assert isinstance(trace, Trace)
     assert (
-        "No candidate was judged; 1 guards did not fit [propose#5]."
+        "No candidate was judged; 1 guard did not fit [propose#5]."
         in questions.answer(trace, "why rolled back").text()
     )
     assert (
