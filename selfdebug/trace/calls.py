@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from selfdebug.model import ExceptionRecord, Failure, Frame, ProbeHit, PytestRun, Trace, TracedFrame, TracedValue, Value
+from selfdebug.model import PytestRun, Trace, TracedFrame, TracedValue
+from selfdebug.trace import plain
 from selfdebug.trace.records import ToolCall
 from selfdebug.trace.redaction import Seen
 
@@ -56,14 +57,14 @@ def inner(run: PytestRun) -> dict[str, Any]:
     assigned = sorted((entry for trace in run.traces for entry in _traced(trace)), key=lambda entry: entry.sequence)
     return {
         "tests": [[node, outcome.value] for node, outcome in run.outcomes[:MAX_TESTS]],
-        "failures": [failure(item) for item in run.failures],
-        "hits": [hit(item) for item in run.hits[:MAX_HITS]],
+        "failures": [plain.failure(item) for item in run.failures],
+        "hits": [plain.hit(item) for item in run.hits[:MAX_HITS]],
         "catches": [
             {
                 "function": catch.function,
                 "test": catch.node_id,
-                "exception": exception(catch.exception),
-                "locals": {name: value(item) for name, item in catch.locals},
+                "exception": plain.exception(catch.exception),
+                "locals": {name: plain.value(item) for name, item in catch.locals},
                 "seq": catch.sequence,
             }
             for catch in run.catches[:MAX_HITS]
@@ -122,56 +123,3 @@ def with_history(inside: dict[str, Any], entries: Iterable[dict[str, Any]]) -> d
     """The inner run with traced values added to its history, within the bound."""
     past = [*inside["history"], *entries]
     return {**inside, "history": past[-MAX_HISTORY:], "counts": {**inside["counts"], "history": len(past)}}
-
-
-def hit(item: ProbeHit) -> dict[str, Any]:
-    """One recorded evaluation of a probed expression."""
-    seen = value(item.value)
-    return {"function": item.function, "test": item.node_id, "id": item.id, "value": seen, "seq": item.sequence}
-
-
-def value(item: Value) -> dict[str, Any]:
-    """A recorded object: its type and None-ness are kept even where values are left out."""
-    data: dict[str, Any] = {
-        "type": item.type,
-        "is_none": item.is_none,
-        "repr": item.repr if item.is_none else Seen(item.repr),
-    }
-    if item.truncated:
-        data["truncated"] = True
-    if item.redacted:
-        data["redacted"] = True
-    return data
-
-
-def exception(item: ExceptionRecord) -> dict[str, Any]:
-    """An exception: its class, what it says, and what it names."""
-    data: dict[str, Any] = {"type": item.type, "message": Seen(item.message)}
-    if item.name:
-        data["name"] = item.name
-    if item.key:
-        data["key"] = Seen(item.key)
-    return data
-
-
-def frame(item: Frame) -> dict[str, Any]:
-    """A frame: where it is, its code, its locals."""
-    return {
-        "place": f"{item.file or item.path}:{item.line}",
-        "function": item.function,
-        "code": item.code,
-        "locals": {name: value(local) for name, local in item.locals},
-    }
-
-
-def failure(item: Failure) -> dict[str, Any]:
-    """A failing test phase with its frames, and the exceptions that it was raised from."""
-    data: dict[str, Any] = {
-        "test": item.node_id,
-        "when": item.when.value,
-        "exception": exception(item.exception),
-        "frames": [frame(entry) for entry in item.frames],
-    }
-    if item.causes:
-        data["causes"] = [exception(cause.exception) for cause in item.causes]
-    return data

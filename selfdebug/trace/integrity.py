@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfdebug.model import Caught, Failure, FaultLocation, Observation, Outcome, Pin, PytestRun, Tier, Trial, Verdict
+from selfdebug.terminal import counted
 
 GUARD_NEVER_FIRED = "guard-never-fired"
 VERDICT_NOT_CONFIRMED = "verdict-not-confirmed"
@@ -63,7 +64,7 @@ def verdict_confirmed(trial: Trial, fresh: PytestRun, targets: Iterable[str]) ->
     if failing:
         sentence = f"{name} was plausible in {tier}, but in a fresh process {failing[0]} fails."
         found = (Contradiction(sentence, (fresh.id, *failing)),)
-    unseen = f"{len(missing)} tests that the fresh run did not run" if missing else ""
+    unseen = f"{counted(len(missing), 'test')} that the fresh run did not run" if missing else ""
     return Checked(VERDICT_NOT_CONFIRMED, len(wanted) - len(missing), found, unseen)
 
 
@@ -139,5 +140,5 @@ def reproduced(named: Sequence[str], run: PytestRun | None) -> Checked:
     )
     missing = len(named) - len(asked)
     return Checked(
-        NOT_REPRODUCED, len(asked), tuple(found), f"{missing} tests that did not run here" if missing else ""
+        NOT_REPRODUCED, len(asked), tuple(found), f"{counted(missing, 'test')} that did not run here" if missing else ""
     )

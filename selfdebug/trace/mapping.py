@@ -25,12 +25,12 @@ from selfdebug.model import (
     Patch,
     Pin,
     PytestRun,
-    Receiver,
     Repair,
     Trial,
     Verdict,
 )
-from selfdebug.trace import calls, integrity
+from selfdebug.terminal import counted
+from selfdebug.trace import calls, integrity, plain
 from selfdebug.trace.recorder import StepWriter
 from selfdebug.trace.redaction import Seen
 
@@ -50,11 +50,8 @@ def ingest(step: StepWriter, failures: Sequence[Failure], source: str = "pytest"
         step.describe(f"Nothing failed, says {source}.")
         return
     _failure(step, failures[0])
-    count = f"{len(failures)} failures were" if len(failures) != 1 else "One failure was"
-    step.describe(
-        f"{count} read from {source}; the first is {_failure_line(failures[0])}.",
-        f"{count} read from {source}; the first is {failures[0].node_id}.",
-    )
+    read = f"Read from {source}: {counted(len(failures), 'failure')}; the first is"
+    step.describe(f"{read} {_failure_line(failures[0])}.", f"{read} {failures[0].node_id}.")
 
 
 def reproduced(step: StepWriter, failures: Sequence[Failure], missing: Sequence[str] = ()) -> None:
@@ -77,9 +74,9 @@ def selected(step: StepWriter, failure: Failure, frame: Frame | None) -> None:
         step.set("frame", None)
         step.describe("No frame of the traceback lies inside the project.")
         return
-    step.set("frame", calls.frame(frame))
-    skipped = sum(1 for other in failure.frames[failure.frames.index(frame) + 1 :]) if frame in failure.frames else 0
-    deeper = f"; {skipped} deeper ones are outside the project or its tests" if skipped else ""
+    step.set("frame", plain.frame(frame))
+    skipped = len(failure.frames) - failure.frames.index(frame) - 1 if frame in failure.frames else 0
+    deeper = f"; the deeper ones ({skipped}) are outside the project or its tests" if skipped else ""
     step.describe(f"The deepest frame to look at is {frame.file}:{frame.line} in {frame.function}{deeper}.")
 
 
@@ -94,13 +91,13 @@ def located(step: StepWriter, location: FaultLocation) -> None:
     step.set("location.function", location.function)
     step.set("location.kind", location.kind.value)
     step.set("location.statement", location.statement_code)
-    step.set("location.receivers", [_receiver(receiver) for receiver in location.receivers])
+    step.set("location.receivers", [plain.receiver(receiver) for receiver in location.receivers])
     where = f"{location.file}:{location.line}" + (f" in {location.function}" if location.function else "")
     if location.receivers:
         first = location.receivers[0]
         step.set("location.receiver", first.code)
         step.set("location.evidence", first.evidence)
-        others = f", {len(location.receivers) - 1} others possible" if len(location.receivers) > 1 else ""
+        others = f", {counted(len(location.receivers) - 1, 'other')} possible" if len(location.receivers) > 1 else ""
         step.describe(f"{where}: {location.kind.value}, receiver {first.code} (by {first.evidence}{others}).")
     else:
         step.describe(f"{where}: {location.kind.value}, no receiver could be named.")
@@ -117,15 +114,15 @@ def observed(
         by_expression.setdefault(observation.expression, []).append(observation)
     for expression, seen in by_expression.items():
         failing_first = sorted(seen, key=lambda item: not item.in_failure)
-        step.set(f"observation.{expression}", [_observation(item) for item in failing_first[:MAX_VALUES]])
+        step.set(f"observation.{expression}", [plain.observation(item) for item in failing_first[:MAX_VALUES]])
     for item in caught[:MAX_VALUES]:
         step.append(
             "observation.caught",
             {
                 "test": item.node_id,
                 "place": str(item.place),
-                "exception": calls.exception(item.exception),
-                "locals": {name: calls.value(value) for name, value in item.locals},
+                "exception": plain.exception(item.exception),
+                "locals": {name: plain.value(value) for name, value in item.locals},
             },
         )
     step.add_history(history(observations))
@@ -133,7 +130,7 @@ def observed(
         step.append("observation.refused", reason)
     bad = [item for item in observations if item.in_failure]
     values = "; ".join(f"{item.expression} was {item.value.type}" for item in _distinct(bad)[:4])
-    seen_of = f"{len(observations)} values of {len(by_expression)} expressions were seen"
+    seen_of = f"Seen: {counted(len(observations), 'value')} of {counted(len(by_expression), 'expression')}"
     step.describe(f"{seen_of}; when it raised, {values}." if values else f"{seen_of}, none when it raised.")
 
 
@@ -142,7 +139,7 @@ def history(observations: Sequence[Observation]) -> list[dict[str, Any]]:
     return [
         {
             "variable": item.expression,
-            "value": calls.value(item.value),
+            "value": plain.value(item.value),
             "place": f"{item.file}:{item.span.start_line}",
             "function": "the probed statement, when it raised" if item.in_failure else "the probed statement",
             "code": "evaluated",
@@ -158,13 +155,13 @@ def origin(step: StepWriter, chain: Sequence[Link], untracked: Sequence[str] = (
     step.read("location.receiver", "location.file", "location.line")
     step.read_written("observation")
     step.untracked(*untracked)
-    step.set("origin.chain", [_link(link) for link in chain])
+    step.set("origin.chain", [plain.link(link) for link in chain])
     if not chain:
         step.describe("Where the value came from could not be followed.")
         return
     birth = chain[-1]
     step.set("origin.birth", f"{birth.file}:{birth.line}")
-    way = f"The value was followed over {len(chain)} steps to {birth.file}:{birth.line}"
+    way = f"The value was followed over {counted(len(chain), 'step')} to {birth.file}:{birth.line}"
     step.describe(f"{way}: {birth.sentence.rstrip('.')}.", f"{way}.")
 
 
@@ -185,14 +182,15 @@ def proposed(step: StepWriter, candidates: Sequence[Candidate], refused: Iterabl
     step.read("diagnosis", "location")
     step.read_written("observation", "origin.chain")
     for candidate in candidates:
-        step.append("candidates", _candidate(candidate))
+        step.append("candidates", plain.candidate(candidate))
     reasons = list(dict.fromkeys(refused))
     for guard, reason in reasons:
         step.append("refusals", {"guard": guard, "reason": reason})
-    no_fit = f"; {len(reasons)} guards do not fit" if reasons else ""
+    no_fit = f"; not fitting: {counted(len(reasons), 'guard')}" if reasons else ""
     if candidates:
         first = candidates[0]
-        step.describe(f"{len(candidates)} candidates were proposed, first {_named(first)}: {first.reason}{no_fit}.")
+        number = counted(len(candidates), "candidate")
+        step.describe(f"Proposed: {number}, first {_named(first)}: {first.reason}{no_fit}.")
     else:
         step.describe(f"No candidate was found{no_fit}.")
 
@@ -202,7 +200,7 @@ def trial(step: StepWriter, judged: Trial) -> None:
     step.read("candidates")
     prefix = f"trial.{step.number}"
     candidate = judged.candidate
-    step.set(f"{prefix}.candidate", _candidate(candidate))
+    step.set(f"{prefix}.candidate", plain.candidate(candidate))
     step.set(f"{prefix}.verdict", judged.verdict.value)
     step.set(f"{prefix}.detail", Seen(judged.detail))
     step.set(f"{prefix}.tier", judged.tier.value)
@@ -223,28 +221,30 @@ def kept(step: StepWriter, patch: Patch, trial_step: str | None = None) -> None:
     step.read(f"trial.{number}" if number else "candidates")
     step.set("patch.file", patch.file)
     step.set("patch.guard", candidate.guard)
-    step.set("patch.candidate", _candidate(candidate))
+    step.set("patch.candidate", plain.candidate(candidate))
     step.set("patch.default", candidate.default)
     step.set("patch.reason", candidate.reason)
     step.set("patch.diff", diff_of(patch.file, patch.before, patch.after))
     step.decided("plausible, so kept", trial_step)
-    step.describe(f"{_named(candidate)} is kept in {patch.file} ({patch.lines_touched} lines): {candidate.reason}.")
+    size = counted(patch.lines_touched, "line")
+    step.describe(f"{_named(candidate)} is kept in {patch.file} ({size}): {candidate.reason}.")
 
 
 def compared(step: StepWriter, ranked: Sequence[Patch], others: Sequence[Alternative]) -> None:
     """The plausible patches in the order in which they are to be kept, and in what the others differ from the first."""
     step.led_by("the failing tests pass with these patches, so compare what they do", "try")
     step.read_written("trial")
-    step.set("comparison.order", [_candidate(patch.candidate) for patch in ranked])
+    step.set("comparison.order", [plain.candidate(patch.candidate) for patch in ranked])
     differences = [
-        {"candidate": _candidate(other.patch.candidate), "same": other.is_same, "sentence": Seen(other.sentence)}
+        {"candidate": plain.candidate(other.patch.candidate), "same": other.is_same, "sentence": Seen(other.sentence)}
         for other in others
     ]
     step.set("comparison.others", differences)
     differing = sum(not other.is_same for other in others)
     first = _named(ranked[0].candidate)
     if others:
-        step.describe(f"{first} comes first; {differing} of {len(others)} other plausible patches do something else.")
+        rest = counted(len(others), "other plausible patch", "other plausible patches")
+        step.describe(f"{first} comes first; with another behaviour: {differing} of {rest}.")
     else:
         step.describe(f"{first} is the only plausible patch of the candidates that were looked at.")
 
@@ -260,17 +260,20 @@ def pinned(
     step.led_by("the patch is kept, so see what the tests hold of it", "keep")
     step.read("patch.diff")
     step.check(integrity.pins(pins), integrity.guard_fired(fired, targets))
-    step.set("patch.pins", [_pin(pin) for pin in pins])
+    step.set("patch.pins", [plain.pin(pin) for pin in pins])
     if firings is not None:
         step.set("patch.fired", fired)
         step.set("patch.reached", {firing.node_id: firing.reached for firing in firings})
     loose = [pin for pin in pins if not pin.pinned]
     acting = [count for count in (fired or {}).values() if count]
-    acted = "" if fired is None else f" The guard acted {sum(acting)} times in {len(acting)} of {len(fired)} tests."
+    acted = ""
+    if fired is not None:
+        tests = f"{len(acting)} of {counted(len(fired), 'test')}"
+        acted = f" The guard acted {counted(sum(acting), 'time')} in {tests}."
     if loose:
         step.describe("Not pinned by any test: " + "; ".join(pin.part for pin in loose) + "." + acted)
     else:
-        step.describe(f"Each of {len(pins)} parts of the patch that were looked at is pinned by a test.{acted}")
+        step.describe(f"Every part of the patch that was looked at ({len(pins)}) is pinned by a test.{acted}")
 
 
 def verified(step: StepWriter, run: PytestRun, broken: Sequence[str] = ()) -> None:
@@ -281,7 +284,7 @@ def verified(step: StepWriter, run: PytestRun, broken: Sequence[str] = ()) -> No
     step.set("verify.outcome", calls.outcome(run))
     step.set("verify.failed", list(run.failed))
     step.set("verify.broken", list(broken))
-    worse = f" {len(broken)} tests that passed before do not: {', '.join(broken[:3])}." if broken else ""
+    worse = f" No longer passing: {counted(len(broken), 'test')}, {', '.join(broken[:3])}." if broken else ""
     step.describe(f"The suite over the files on disk: {calls.outcome(run)}{worse}")
 
 
@@ -344,10 +347,10 @@ def diff_of(file: str, before: bytes, after: bytes) -> str:
 def _failure(step: StepWriter, failure: Failure) -> None:
     step.set("failure.node_id", failure.node_id)
     step.set("failure.when", failure.when.value)
-    step.set("failure.exception", calls.exception(failure.exception))
-    step.set("failure.frames", [calls.frame(frame) for frame in failure.frames])
+    step.set("failure.exception", plain.exception(failure.exception))
+    step.set("failure.frames", [plain.frame(frame) for frame in failure.frames])
     if failure.causes:
-        step.set("failure.causes", [calls.failure(cause) for cause in failure.causes])
+        step.set("failure.causes", [plain.failure(cause) for cause in failure.causes])
 
 
 def _failure_line(failure: Failure) -> Seen:
@@ -357,61 +360,8 @@ def _failure_line(failure: Failure) -> Seen:
     return Seen(f"{test} ({failure.exception.short_type}: {failure.exception.message[:200]}{place})")
 
 
-def _receiver(receiver: Receiver) -> dict[str, Any]:
-    return {
-        "code": receiver.code,
-        "operation": receiver.operation,
-        "name": receiver.name,
-        "evidence": receiver.evidence,
-        "line": receiver.receiver.start_line,
-        "column": receiver.receiver.start_column,
-    }
-
-
-def _observation(item: Observation) -> dict[str, Any]:
-    return {"test": item.node_id, "value": calls.value(item.value), "raised": item.in_failure, "seq": item.sequence}
-
-
 def _distinct(observations: Sequence[Observation]) -> list[Observation]:
     return list({(item.expression, item.value.type): item for item in observations}.values())
-
-
-def _link(link: Link) -> dict[str, Any]:
-    return {
-        "place": f"{link.file}:{link.line}",
-        "function": link.function,
-        "code": link.code,
-        "value": Seen(link.value),
-        "kind": link.kind,
-        "evidence": link.evidence,
-        "sentence": Seen(link.sentence),
-    }
-
-
-def _pin(pin: Pin) -> dict[str, Any]:
-    data: dict[str, Any] = {"part": pin.part, "pinned": pin.pinned, "sentence": Seen(pin.sentence)}
-    return {**data, "suggestion": Seen(pin.suggestion)} if pin.suggestion else data
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "id": candidate.id,
-        "guard": candidate.guard,
-        "family": candidate.family,
-        "place": f"{candidate.file}:{candidate.expression.start_line}",
-        "site": candidate.site.value,
-        "receiver": candidate.receiver_code,
-        "test": candidate.test,
-        "reason": candidate.reason,
-    }
-    if candidate.default is not None:
-        data["default"] = candidate.default
-        data["default_source"] = candidate.default_source
-    if candidate.donor is not None:
-        data["donor"] = candidate.donor
-    if candidate.also:
-        data["also"] = [f"{candidate.file}:{spot.expression.start_line}" for spot in candidate.also]
-    return data
 
 
 def _named(candidate: Candidate) -> str:

@@ -21,7 +21,7 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
     "nothing failed": (lambda step: mapping.ingest(step, ()), "Nothing failed, says pytest."),
     "several failures of a log": (
         lambda step: mapping.ingest(step, (FAILURE, replace(FAILURE, causes=(FAILURE,))), "ci.log"),
-        "2 failures were read from ci.log; the first is ",
+        "Read from ci.log: 2 failures; the first is ",
     ),
     "a log that is not true": (
         lambda step: mapping.reproduced(step, (), (TEST,)),
@@ -41,7 +41,7 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
     ),
     "nothing seen": (
         lambda step: mapping.observed(step, (), (), ("a.py:1 is not probed: no",)),
-        "0 values of 0 expressions were seen, none when it raised.",
+        "Seen: 0 values of 0 expressions, none when it raised.",
     ),
     "no origin": (
         lambda step: mapping.origin(step, (), ("environment",)),
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
     ),
     "no candidate": (
         lambda step: mapping.proposed(step, (), [("a", "no"), ("a", "no")]),
-        "No candidate was found; 1 guards do not fit.",
+        "No candidate was found; not fitting: 1 guard.",
     ),
     "a trial that failed elsewhere": (
         lambda step: mapping.trial(step, replace(TURN.trials[0], next_failure=FAILURE)),
@@ -57,11 +57,11 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
     ),
     "all is pinned": (
         lambda step: mapping.pinned(step, [Pin("default", True, "")], [Firing(TEST, 2, 2), Firing("b", 0, 1)], [TEST]),
-        "Each of 1 parts of the patch that were looked at is pinned by a test. The guard acted 2 times in 1 of 2 tests",
+        "Every part of the patch that was looked at (1) is pinned by a test. The guard acted 2 times in 1 of 2 tests",
     ),
     "a regression": (
         lambda step: mapping.verified(step, pytest_run(1), ["test_b"]),
-        "The suite over the files on disk: 1 failed, 1 passed (exit code 1). 1 tests that passed before do not",
+        "The suite over the files on disk: 1 failed, 1 passed (exit code 1). No longer passing: 1 test, test_b.",
     ),
     "a time-out": (
         lambda step: mapping.verified(step, pytest_run(1, timed_out=True, ended=False)),
@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
     ),
     "kept without a trial": (
         lambda step: mapping.kept(step, TURN.trials[1].patch or pytest.fail("it has one")),
-        "condition-prefix on customer (c1) is kept in shop/discount.py (1 lines): the condition is false",
+        "condition-prefix on customer (c1) is kept in shop/discount.py (1 line): the condition is false",
     ),
     "a report with warnings": (
         lambda step: mapping.reported(step, replace(ROLLED_BACK, warnings=("w",), final_status=FinalStatus.PARTIAL)),

@@ -313,7 +313,7 @@ def test_a_variable_of_the_program_is_followed_along_what_was_seen_of_it(state: 
     text = answer.text()
     assert "customer was observed in probe#2: [{test: " in text
     assert "1. shop/discount.py:7 in discount: customer = find(customers, email) = None [observed]" in text
-    assert "pytest-2 saw 1 values of it; inspect_tool_run(id=pytest-2, variable=customer)" in text
+    assert "pytest-2 saw 1 value of it; inspect_tool_run(id=pytest-2, variable=customer)" in text
     assert "the trace cannot know" in text
     assert query(state, "backtrack", variable="email").found  # only a link tells of it
     unknown = query(state, "backtrack", variable="zebra")

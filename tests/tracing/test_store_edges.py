@@ -231,4 +231,4 @@ def test_a_traced_run_keeps_who_assigned_what_where_in_which_call(tmp_path: Path
     assert "hunter2" not in hidden
     assert "[redacted]" in hidden
     outer = query(tmp_path, "backtrack", variable="user")
-    assert "pytest-1 saw 1 values of it; inspect_tool_run(id=pytest-1, variable=user)" in outer.text()
+    assert "pytest-1 saw 1 value of it; inspect_tool_run(id=pytest-1, variable=user)" in outer.text()

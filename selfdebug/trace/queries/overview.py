@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
+from selfdebug.terminal import counted
 from selfdebug.trace.queries.base import Answer, Arguments, Parameter, Query, cut, left_out, nearest, value_at
 from selfdebug.trace.records import Check, Finding, Step, Trace
 
@@ -69,12 +70,11 @@ def overview(trace: Trace, _arguments: Arguments) -> Answer:
 def _headline(trace: Trace) -> str:
     run = trace.run
     when = datetime.fromtimestamp(run.started, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    attempts = sum(1 for step in trace.steps if step.stage == "diagnose")
-    trials = sum(1 for step in trace.steps if step.stage == "try")
+    attempts = counted(sum(step.stage == "diagnose" for step in trace.steps), "attempt")
+    trials = counted(sum(step.stage == "try" for step in trace.steps), "trial")
     origin = ", imported" if run.imported else ""
-    return (
-        f"{run.id}: {run.status}, began {when}{origin}; {len(trace.steps)} steps, {attempts} attempts, {trials} trials"
-    )
+    steps = counted(len(trace.steps), "step")
+    return f"{run.id}: {run.status}, began {when}{origin}; {steps}, {attempts}, {trials}"
 
 
 def _stages(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from selfdebug.terminal import counted
 from selfdebug.trace.queries.base import (
     Answer,
     Arguments,
@@ -206,7 +207,7 @@ def _inner_mentions(trace: Trace, variable: str) -> Iterator[str]:
             1 for entry in data.get("history", ()) if isinstance(entry, dict) and entry.get("variable") == variable
         )
         if count:
-            yield f"{call} saw {count} values of it; inspect_tool_run(id={call}, variable={variable})"
+            yield f"{call} saw {counted(count, 'value')} of it; inspect_tool_run(id={call}, variable={variable})"
 
 
 QUERIES = (
