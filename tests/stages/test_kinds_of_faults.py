@@ -32,6 +32,24 @@ CASES = [
         ("set-default", "n.setdefault(w, []).append(1)", 8),
     ),
     (
+        "an inner mapping that is not there",
+        "def f(d, a, b):\n    d[a][b] = 1\n    return d\n",
+        "assert f({}, 'a', 'b') == {'a': {'b': 1}}\nassert f({'a': {}}, 'a', 'b') == {'a': {'b': 1}}",
+        ("set-default", "d.setdefault(a, {})[b] = 1", 2),
+    ),
+    (
+        "a factor that is not there",
+        "def f(rows):\n    return sum(row['n'] * row['price'] for row in rows)\n",
+        "assert f([{'n': 2, 'price': 3}, {'price': 5}]) == 11\nassert f([]) == 0",
+        ("lookup-default", "return sum(row.get('n', 1) * row['price'] for row in rows)", 8),
+    ),
+    (
+        "an exception that has no name in the module",
+        "import json\ndef f(s):\n    d = json.loads(s)\n    return d.get('a')\n",
+        "assert f('{}') is None\nassert f('{') is None",
+        ("try-return", "except ValueError:", 30),
+    ),
+    (
         "an index beyond an empty list",
         "def f(xs):\n    return xs[0]\n",
         "assert f([3]) == 3\nassert f([]) is None",

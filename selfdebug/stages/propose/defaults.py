@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from selfdebug.model import FaultLocation, Observation, Receiver
+from selfdebug.model import FaultKind, FaultLocation, Observation, Receiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,8 @@ def for_receiver(
         if is_it and seen.value.type in _BY_TYPE and not seen.value.is_none:
             found.append(Default(_BY_TYPE[seen.value.type], f"{receiver.code} was {seen.value.type} elsewhere", _SEEN))
     found.extend(_for_use(receiver))
+    if receiver.operation == "operand" and location.kind is not FaultKind.ZERO_DIVISION:
+        found.extend(factor_of_one(receiver.name))
     found.extend(Default(code, _WITHOUT_EVIDENCE, _ANY) for code in NEUTRAL if code != "None")
     supported = [default for default in found if supports(default.code, receiver.operation, receiver.name)]
     return unique(_raised(supported, without_truth(expected) if _counts(receiver) else expected))
@@ -226,6 +228,12 @@ def _for_use(receiver: Receiver) -> Iterator[Default]:
         yield Default(code, reason.format(name=receiver.name), _USE)
 
 
+def factor_of_one(operator: str) -> Iterator[Default]:
+    """The factor, divisor or exponent that changes nothing, for an operand of this operator."""
+    if operator.removesuffix("=") in ("*", "/", "//", "**"):
+        yield Default("1", f"{operator} 1 changes nothing", _USE)
+
+
 def ast_value(code: str) -> object:
     """The value of one of this module's neutral literals."""
     return set() if code == "set()" else frozenset() if code == "frozenset()" else ast.literal_eval(code)
@@ -254,3 +262,11 @@ def supports(code: str, operation: str, name: str) -> bool:
         case _:
             fits = True
     return fits
+
+
+def takes_item(code: str) -> bool:
+    """Whether an item can be stored under a new key of the literal; of what is no literal that is not known."""
+    try:
+        return isinstance(ast_value(code), dict)
+    except (ValueError, SyntaxError):
+        return True

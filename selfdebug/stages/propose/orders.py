@@ -8,20 +8,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from codemods.selfdebug.base import About, DefaultRole, DefaultUse, Family, Guard, Test
-from codemods.selfdebug.dereferences import Operation, dereferences
+from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.scopes import own_nodes
-from codemods.selfdebug.spans import text_at
+from codemods.selfdebug.source import Source
+from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import FaultKind, Receiver, Site
 from selfdebug.stages.propose import names, ranking
 from selfdebug.stages.propose.collected import needed_class, starts_of
 from selfdebug.stages.propose.defaults import (
     Default,
+    factor_of_one,
     for_receiver,
     for_return,
     for_value,
     is_arithmetic,
     supports,
+    takes_item,
     unique,
     without_truth,
 )
@@ -69,6 +72,7 @@ _OWN = 5  # an object that lacks an attribute of its own was not initialised
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
 _CHAINED = frozenset({Operation.ATTRIBUTE, Operation.SUBSCRIPT, Operation.CALL, Operation.NAME})
+_BROAD = ("Exception", "BaseException", "object")
 _COLLECTIONS = ("list", "tuple")
 _COERCIBLE = ("str", "int", "float", "bytes", "bool")
 
@@ -134,6 +138,7 @@ class _Parameters:
         self._readable = names.bound_names(site.source.tree, site.location.line)
         self.loans = loans(evidence.mine, site.location, receiver, evidence.exception, site.source)
         self._uses = dereferences(site.source, statement) if statement is not None else ()
+        self._stored = frozenset(_stored_items(site.source, statement)) if statement is not None else frozenset()
         self._found: dict[DefaultRole, tuple[Default, ...]] = {}
 
     def of(self, guard: Guard, test: Test) -> tuple[Default, ...]:
@@ -151,10 +156,14 @@ class _Parameters:
     def _supports_next_use(self, default: Default) -> bool:
         """Whether what is done with the dereference itself can be done with the default."""
         return all(
-            supports(default.code, use.operation.value, use.name)
+            takes_item(default.code) if self._stores(use) else supports(default.code, use.operation, use.name)
             for use in self._uses
             if use.receiver == self._receiver.expression
         )
+
+    def _stores(self, use: Dereference) -> bool:
+        """Whether an item is stored into the receiver of the use."""
+        return use.operation is Operation.SUBSCRIPT and use.expression in self._stored
 
     def classes(self, guard: Guard, test: Test) -> Iterator[tuple[str, ...]]:
         """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
@@ -175,9 +184,16 @@ class _Parameters:
             good = good or (_COLLECTIONS if self._is_single() else ())
             yield from dict.fromkeys([*self.loans.classes(self._readable), *([good] if good else [])])
         elif test is Test.NO_EXCEPTION:
-            yield (self._evidence.exception.short_type,)
+            yield (self._caught(),)
         else:
             yield ()
+
+    def _caught(self) -> str:
+        """What a handler can call the exception: its class, or the nearest class above that has a name here."""
+        error = self._evidence.exception
+        classes = (error.short_type, *(name.rpartition(".")[2] for name in error.mro))
+        readable = (name for name in classes if name in self._readable and name not in _BROAD)
+        return next(readable, error.type if error.type.partition(".")[0] in self._readable else error.short_type)
 
     def _types(self) -> tuple[str | None, tuple[str, ...]]:
         """The class that the receiver had when it failed, and those it had when it did not."""
@@ -243,6 +259,14 @@ class _Parameters:
         named = self._evidence.wanted.neutral
         return without_truth(named) if is_arithmetic(getattr(self._statement, "value", None)) else named
 
+    def _operators(self) -> tuple[str, ...]:
+        """The operators of which the dereference itself is an operand."""
+        return tuple(
+            use.name
+            for use in self._uses
+            if use.operation is Operation.OPERAND and use.receiver == self._receiver.expression
+        )
+
     def _for_value(self) -> tuple[Default, ...]:
         site, evidence = self._site, self._evidence
         code, is_key = text_at(site.source.lines, self._receiver.expression), self._is_in_sort_key()
@@ -250,12 +274,22 @@ class _Parameters:
             *(self._as_result() if self._is_returned() else ()),
             *self._of_key(),
             *starts_of(self._statement),
+            *self._inner_mapping(),
             *self._uncalled(),
             *self._as_it_is(),
             *self._lent(DefaultRole.VALUE),
             *for_value(code, site.location, evidence.observations, self._named(), is_key),
         )
-        return unique(found)
+        operators = self._operators()
+        if not operators:
+            return unique(found)
+        numbers = (default for default in found if default.code not in ("True", "False"))
+        return unique((*numbers, *(one for operator in operators for one in factor_of_one(operator))))
+
+    def _inner_mapping(self) -> Iterator[Default]:
+        """An empty mapping, where an item is stored into what is missing: `d[a][b] = 1`."""
+        if any(self._stores(use) and use.receiver == self._receiver.expression for use in self._uses):
+            yield Default("{}", "an item is stored into it", 0)
 
     def _exceptions(self) -> Iterator[Default]:
         """The exceptions that the failing test expects: as the project makes them, else with a message."""
@@ -358,6 +392,13 @@ class _Parameters:
         ]
         whole = max(chain, key=lambda use: use.receiver, default=None)
         return whole is None or supports(default.code, whole.operation.value, whole.name)
+
+
+def _stored_items(source: Source, statement: ast.stmt) -> Iterator[Span]:
+    """The subscripts of a statement that are stored to."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            yield source.span(node)
 
 
 def _statement(site: LocatedSite) -> ast.stmt | None:
