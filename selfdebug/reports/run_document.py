@@ -8,6 +8,7 @@ from codemods.selfdebug.spans import Span
 from selfdebug.model import (
     Alternative,
     Attempt,
+    Candidate,
     Caught,
     Diagnosis,
     Failure,
@@ -110,21 +111,35 @@ def _guard(attempt: Attempt) -> dict[str, Any]:
     return {
         "attempt": attempt.number,
         "candidate": candidate.id,
-        "guard": candidate.guard,
-        "family": candidate.family,
-        "site": candidate.site.value,
-        "line": candidate.expression.start_line,
-        "receiver": candidate.receiver_code,
-        "default": candidate.default,
+        **_parameters(candidate),
+        **_reasons(candidate),
         "default_source": candidate.default_source,
-        "also": sorted({spot.expression.start_line for spot in candidate.also}),
-        "donor": candidate.donor,
-        "test": candidate.test,
-        "reason": candidate.reason,
         "lines_touched": attempt.kept.lines_touched,
         "pins": [_pin(pin) for pin in attempt.pins],
         "firings": None if attempt.firings is None else [_firing(firing) for firing in attempt.firings],
         "alternatives": [_alternative(other) for other in attempt.alternatives],
+    }
+
+
+def _parameters(candidate: Candidate) -> dict[str, Any]:
+    """What a candidate does, and where."""
+    return {
+        "guard": candidate.guard,
+        "site": candidate.site.value,
+        "line": candidate.expression.start_line,
+        "receiver": candidate.receiver_code,
+        "default": candidate.default,
+        "test": candidate.test,
+    }
+
+
+def _reasons(candidate: Candidate) -> dict[str, Any]:
+    """What kind of guard a candidate is, why it was proposed, and which further lines it changes."""
+    return {
+        "family": candidate.family,
+        "also": sorted({spot.expression.start_line for spot in candidate.also}),
+        "donor": candidate.donor,
+        "reason": candidate.reason,
     }
 
 
@@ -145,13 +160,8 @@ def _alternative(other: Alternative) -> dict[str, Any]:
     candidate = other.patch.candidate
     return {
         "candidate": candidate.id,
-        "guard": candidate.guard,
         "file": candidate.file,
-        "site": candidate.site.value,
-        "line": candidate.expression.start_line,
-        "receiver": candidate.receiver_code,
-        "default": candidate.default,
-        "test": candidate.test,
+        **_parameters(candidate),
         "same": other.is_same,
         "message": other.sentence,
         "diff": decoded(unified(other.patch.file, other.patch.before, other.patch.after)),
@@ -163,17 +173,9 @@ def _trial(attempt: Attempt, trial: Trial) -> dict[str, Any]:
     return {
         "id": candidate.id,
         "attempt": attempt.number,
-        "guard": candidate.guard,
-        "family": candidate.family,
         "file": candidate.file,
-        "line": candidate.expression.start_line,
-        "site": candidate.site.value,
-        "receiver": candidate.receiver_code,
-        "default": candidate.default,
-        "also": sorted({spot.expression.start_line for spot in candidate.also}),
-        "donor": candidate.donor,
-        "test": candidate.test,
-        "reason": candidate.reason,
+        **_parameters(candidate),
+        **_reasons(candidate),
         "verdict": trial.verdict.value,
         "tier": trial.tier.value,
         "seconds": round(trial.seconds, 4),
