@@ -1,12 +1,12 @@
 """Whole libraries swept, statements of every kind: probes go in and out without a trace, guards refuse or are right.
 
-    PYTHONPATH=. python tests/codemods/full_sweep.py [--seconds 600] [--kinds 1] [--guards 2] [--most 30] [--seed 0]
+    PYTHONPATH=. python tests/codemods/full_sweep.py [--seconds 600] [--kinds 1] [--guards 2] [--effort 60] [--seed 0]
         [--skip 0] [FOLDER...]
 
 Reads the files of the folders (default: the standard library) until the time is over: `--kinds` statements of each kind
-in each file are probed (`--most` a file), and every guard is put at `--guards` places of it. The seed and a file's own
-path alone decide what is tried in it. Prints what was swept, all that was wrong and, where files are left, the number
-to `--skip` next time. The tests sweep a sample with the same functions.
+in each file are probed (fewer in long files under `--effort`), and every guard is put at `--guards` places of it. The
+seed and a file's own path alone decide what is tried in it. Prints what was swept, all that was wrong and, where files
+are left, the number to `--skip` next time. The tests sweep a sample with the same functions.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.probe import probe, remove
 from codemods.selfdebug.source import Source
 
+LEAST = 2
+"""Statements that are probed in the longest file."""
 STEP = 100
 """Files after which the figures so far are printed."""
 
@@ -86,7 +88,8 @@ def main() -> None:
     for place, (folder, file) in enumerate(files[given.skip :], given.skip + 1):
         data, choice = file.read_bytes(), random.Random(f"{given.seed} {file.relative_to(folder)}")
         with _of(file, probes):
-            sweep_probes(data, choice, given.kinds, probes, given.most)
+            most = max(LEAST, given.effort * 1000 // (len(data) + 1)) if given.effort else None
+            sweep_probes(data, choice, given.kinds, probes, most)
         with _of(file, guards):
             sweep(data, choice, given.guards, guards)
         if place % STEP == 0:
@@ -103,7 +106,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--kinds", type=int, default=1, help="statements of each kind in a file")
-    parser.add_argument("--most", type=int, help="statements in a file at most")
+    parser.add_argument("--effort", type=int, help="kilobytes of a file times its statements at most")
     parser.add_argument("--guards", type=int, default=2, help="places of a file at which every guard is tried")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--skip", type=int, default=0, help="files that were swept before")

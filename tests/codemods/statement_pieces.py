@@ -8,8 +8,8 @@ pieces must be the same, in the same order and blocks, at the places that the by
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 
 from codemods.selfdebug.base import Edit
@@ -72,22 +72,26 @@ def _cut(source: Source, start: int, end: int) -> tuple[list[Piece], list[Piece]
     """The pieces that the stretch neither overlaps nor touches, and those that it does, in the order of the file."""
     apart: list[Piece] = []
     reached: list[Piece] = []
-    for piece in sorted(_pieces(source), key=lambda piece: piece.start):
+    for piece in _pieces(source):
         (apart if piece.end < start or end < piece.start else reached).append(piece)
     return apart, reached
 
 
-def _pieces(source: Source) -> Iterator[Piece]:
+@lru_cache(maxsize=2)
+def _pieces(source: Source) -> list[Piece]:
+    """All statements and clauses of a file in its order."""
     starts = [0]
     for line in source.lines:
         starts.append(starts[-1] + len(line.encode()))
+    found: list[Piece] = []
     todo: list[tuple[ast.AST, int]] = [(source.tree, 0)]
     while todo:
         owner, depth = todo.pop()
         for block in BLOCKS:
             for node in getattr(owner, block, ()):
-                yield Piece(node, block, depth, _start(node, starts), _header_end(node, starts))
+                found.append(Piece(node, block, depth, _start(node, starts), _header_end(node, starts)))
                 todo.append((node, depth + 1))
+    return sorted(found, key=lambda piece: piece.start)
 
 
 def _start(node: Clause, starts: list[int]) -> int:
@@ -108,17 +112,16 @@ def _offset(starts: list[int], line: int, column: int) -> int:
 
 def _is_same_header(one: Clause, other: Clause) -> bool:
     """Whether two statements are the same without regard to places and to the statements in their blocks."""
-    if type(one) is not type(other):
-        return False
-    todo: list[tuple[object, object]] = [
-        (getattr(one, name, None), getattr(other, name, None)) for name in one._fields if name not in BLOCKS
-    ]
+    todo: list[tuple[object, object]] = [(one, other)]
     while todo:
         left, right = todo.pop()
+        if left is right:  # most leaves: None, contexts, interned names
+            continue
         if type(left) is not type(right):
             return False
         if isinstance(left, ast.AST):
-            todo.extend((getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
+            names = left._fields if left is not one else [name for name in left._fields if name not in BLOCKS]
+            todo.extend([(getattr(left, name, None), getattr(right, name, None)) for name in names])
         elif isinstance(left, list):
             assert isinstance(right, list)
             if len(left) != len(right):
