@@ -7,29 +7,53 @@ The text is what the program really wrote; only the name of the temporary folder
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
+COLUMNS = 100
 LINE, CELL, MARGIN, BAR = 19, 8.4, 16, 34
 COLORS = {"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "36": "#79c0ff", "2": "#8b949e"}
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
 
 def recorded() -> str:
-    """The coloured output of the demo."""
-    done = subprocess.run(
-        [sys.executable, "-m", "selfdebug", "demo", "--color", "always"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "100"},
-    )
-    return re.sub(r"/\S*selfdebug-demo-\w+", "/tmp/selfdebug-demo", done.stdout)
+    """What the demo shows on a terminal of COLUMNS columns."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    environ = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    command = [sys.executable, "-m", "selfdebug", "demo"]
+    with subprocess.Popen(
+        command, stdout=terminal, stderr=subprocess.PIPE, env={**environ, "TERM": "xterm"}
+    ) as process:
+        os.close(terminal)
+        screen = b"".join(shown(controller))
+        os.close(controller)
+        _, said = process.communicate()
+    if process.returncode:
+        raise SystemExit(said.decode())
+    text = screen.decode().replace("\r\n", "\n")
+    return re.sub(r"/\S*selfdebug-demo-\w+", "/tmp/selfdebug-demo", text)
+
+
+def shown(controller: int) -> Iterator[bytes]:
+    """What is written to a terminal, until its last writer is gone."""
+    while True:
+        try:
+            data = os.read(controller, 65_536)
+        except OSError:  # how Linux tells the end
+            return
+        if not data:
+            return
+        yield data
 
 
 def pieces(line: str) -> Iterator[tuple[str, frozenset[str]]]:

@@ -1,13 +1,14 @@
-"""What a person sees: harmless text, colour where it is wanted, and progress that suits a terminal or a log file."""
+"""What a person sees: harmless text, colour and width as the terminal has them, progress for it or for a log file."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import util
 from typing import TextIO
@@ -20,6 +21,11 @@ STAGE_INTERVAL = 2.0
 """Seconds after which a new stage gets a plain line of its own."""
 
 _CLEAR_LINE = "\r\x1b[2K"
+_RESET = "\x1b[0m"
+_SGR = re.compile(r"\x1b\[[0-9;]*m")
+_TAB = "    "
+_CUT = "…"
+_NARROWEST, _WIDEST = 20, 100
 _BIDI = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 _SEPARATORS = {0x85, 0x2028, 0x2029}
 
@@ -78,21 +84,89 @@ def counted(number: int, what: str, many: str | None = None) -> str:
     return f"{number} {what if number == 1 else many or what + 's'}"
 
 
-# ---------------------------------------------------------------- colour
+# ---------------------------------------------------------------- cells
+
+
+def displayed(text: str) -> str:
+    """The harmless text with each tab as four blanks, as source is shown."""
+    return plain(text.replace("\t", _TAB))
+
+
+def cells(text: str) -> int:
+    """The columns that the displayed text takes on a terminal (Unicode Standard Annex 11)."""
+    return sum(map(_cell, displayed(text)))
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clipped(text: str, columns: int, start: int = 0) -> str:
+    """The displayed text from the cell `start` on, in at most `columns` cells; an ellipsis stands for what is cut."""
+    text = displayed(text)
+    is_cut = cells(text) > start + columns
+    if not start and not is_cut:
+        return text
+    first, last = start + bool(start), start + columns - is_cut
+    shown, at = "", 0
+    for character in text:
+        begin, at = at, at + _cell(character)
+        if begin >= first and at <= last:
+            shown += character
+        elif begin < first < at:  # of a wide character only the right half is to be seen
+            shown += " "
+    return f"{_CUT if start else ''}{shown}{_CUT if is_cut else ''}"
+
+
+# ---------------------------------------------------------------- colour and width
 
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Colours text, or leaves it as it is; what it is given is made harmless first."""
+    """Colours text, or leaves it as it is; what it is given is made harmless first.
+
+    `columns` are those that lines have to fit into; None where no terminal shows them.
+    """
 
     enabled: bool
+    columns: int | None = None
 
     def __call__(self, text: str, *tones: Tone) -> str:
         """The harmless text in the given tones."""
         text = plain(text)
         if not self.enabled or not tones or not text:
             return text
-        return f"\x1b[{';'.join(tones)}m{text}\x1b[0m"
+        return f"\x1b[{';'.join(tones)}m{text}{_RESET}"
+
+    def inset(self, columns: int) -> Paint:
+        """The same for text that stands so many columns from the left."""
+        return self if self.columns is None else replace(self, columns=max(1, self.columns - columns))
+
+    def folded(self, line: str, hanging: int = 2) -> list[str]:
+        """A line, painted or harmless already, as rows that fit, broken at blanks.
+
+        The rows after the first are indented `hanging` columns deeper than it. A word that is too long stays whole, so
+        that a path or the name of a test can be copied. A colour ends with its row and begins again in the next one,
+        because pagers forget it there.
+        """
+        if self.columns is None or cells(_SGR.sub("", line)) <= self.columns:
+            return [line]
+        body = line.lstrip(" ")
+        indent = " " * (len(line) - len(body))
+        margin = indent + " " * hanging
+        rows, row, tone = [], indent, ""
+        for word in re.findall(r" *[^ ]+", body):
+            begun = _SGR.sub("", row)
+            if begun.strip() and cells(begun + _SGR.sub("", word)) > self.columns:
+                rows.append(row + (_RESET if tone else ""))
+                row = margin + tone + word.lstrip(" ")
+            else:
+                row += word
+            if codes := _SGR.findall(word):
+                tone = "" if codes[-1] == _RESET else codes[-1]
+        return [*rows, row]
 
 
 def wants_color(choice: ColorChoice, stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
@@ -114,9 +188,9 @@ def is_terminal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool
     return stream.isatty() and environ.get("TERM", "") not in ("", "dumb")
 
 
-def width() -> int:
-    """The columns to write into: those of the terminal, at most 100, 80 where there is none."""
-    return max(40, min(100, shutil.get_terminal_size((80, 24)).columns))
+def columns_for(stream: TextIO) -> int | None:
+    """The columns that text on a stream is to fit into, at most 100; None where no terminal shows it."""
+    return max(_NARROWEST, min(_WIDEST, columns_of(stream))) if stream.isatty() else None
 
 
 def columns_of(stream: TextIO) -> int:
@@ -191,7 +265,7 @@ class TerminalLine:
 
     def show(self, event: Progress) -> None:
         """Write an event over the one before."""
-        _write(self._stream, _CLEAR_LINE + sentence_of(event)[: max(1, columns_of(self._stream) - 1)])
+        _write(self._stream, _CLEAR_LINE + clipped(sentence_of(event), max(1, columns_of(self._stream) - 1)))
 
     def clear(self) -> None:
         """Leave an empty line, with the cursor at its start."""

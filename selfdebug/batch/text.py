@@ -19,12 +19,12 @@ _SHOWN = {
 def lines(batch: BatchResult, paint: Paint) -> Iterator[str]:
     """The report, line by line."""
     for result in batch.results:
-        yield from _job(result, paint)
+        yield from (row for line in _job(result, paint) for row in paint.folded(line))
     for project in batch.projects:
         yield from _project(project, paint)
     for warning in batch.warnings:
-        yield paint(f"Warning: {one_line(warning)}", Tone.WARNING)
-    yield paint(batch.sentence, Tone.GOOD if batch.exit_code == 0 else Tone.BAD)
+        yield from paint.folded(paint(f"Warning: {one_line(warning)}", Tone.WARNING))
+    yield from paint.folded(paint(batch.sentence, Tone.GOOD if batch.exit_code == 0 else Tone.BAD))
 
 
 def _job(result: JobResult, paint: Paint) -> Iterator[str]:
@@ -51,13 +51,13 @@ def _project(project: ProjectResult, paint: Paint) -> Iterator[str]:
     yield from diff_lines(readable_diff(project.files), paint)
     for overlap in project.overlaps:
         where = f"{one_line(overlap.file)}:{overlap.line}"
-        yield paint(
+        left_out = (
             f"Job {overlap.left_out} changes the same statement as job {overlap.kept}, at {where}, in another way; "
-            "its patch is left out.",
-            Tone.WARNING,
+            "its patch is left out."
         )
+        yield from paint.folded(paint(left_out, Tone.WARNING))
     if project.check is not None:
-        yield paint(project.check.sentence, Tone.GOOD if project.check.is_sound else Tone.BAD)
+        yield from paint.folded(paint(project.check.sentence, Tone.GOOD if project.check.is_sound else Tone.BAD))
         yield from (f"  broken by the others: {one_line(node)}" for node in project.check.broken)
     if project.applied:
         yield f"Applied; selfdebug rollback {project.applied} undoes it."

@@ -6,7 +6,6 @@ Everything goes to standard error, so that standard output stays the report.
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
@@ -20,9 +19,8 @@ from selfdebug.reports.diffs import unified
 from selfdebug.reports.evidence import decoded, guard_sentence
 from selfdebug.reports.formats.text import diff_lines
 from selfdebug.reports.judging import firing_sentence
-from selfdebug.terminal import ColorChoice, Paint, Tone, columns_of, is_terminal, one_line, progress_line, wants_color
+from selfdebug.terminal import ColorChoice, Paint, Tone, columns_for, is_terminal, one_line, progress_line, wants_color
 
-_NARROWEST, _WIDEST = 20, 100
 _WHAT_CAN_BE_SAID = "Answer with a number, a (take 1, and the first one of all that follow), s (skip) or q (stop)."
 
 
@@ -37,7 +35,8 @@ def repaired_by_choice(settings: Settings, log: bytes | None, color: str) -> Rep
     """Run the repair loop and ask which of the plausible patches to keep."""
     with progress_line(sys.stderr) as line:
         show = line.show if is_terminal(sys.stderr) else lambda _event: None
-        dialogue = Dialogue(sys.stdin, sys.stderr, Paint(wants_color(ColorChoice(color), sys.stderr)), line.clear)
+        paint = Paint(wants_color(ColorChoice(color), sys.stderr), columns_for(sys.stderr))
+        dialogue = Dialogue(sys.stdin, sys.stderr, paint, line.clear)
         return repair(settings, log, show, dialogue.choose)
 
 
@@ -115,9 +114,7 @@ class Dialogue:
             yield from self._wrapped(f"Tests pin it: {'; '.join(pin.part for pin in option.pins)}.", 2)
 
     def _wrapped(self, text: str, indent: int) -> list[str]:
-        width = max(_NARROWEST, min(_WIDEST, columns_of(self.stream)))
-        blanks = " " * indent
-        return textwrap.wrap(one_line(text), width, initial_indent=blanks, subsequent_indent=blanks) or [blanks]
+        return self.paint.folded(" " * indent + one_line(text), hanging=0)
 
 
 def understood(said: str, count: int) -> Answer | None:

@@ -72,7 +72,7 @@ def guard(
     elif as_diff:
         output.write(evidence.whole_diff(changes))
     else:
-        output.write("".join(f"{line}\n" for line in _lines(looked_at, fix, output.paint(color))))
+        output.write_prose("\n".join(_lines(looked_at, fix, output.paint(color))))
     if run_id is not None:
         output.say(f"Guarded {counted(len(changes), 'file')}. To undo: selfdebug rollback {run_id}")
     spots = [spot for each in looked_at for spot in each.spots]

@@ -33,5 +33,5 @@ def rollback(run_id: str | None, root: Path | None, as_json: bool) -> int:
     if as_json:
         output.write(dumps(asdict(done)))
     else:
-        output.write(f"{one_line(done.sentence)}\n")
+        output.write_prose(one_line(done.sentence))
     return int(ExitCode.STILL_FAILING) if done.conflicts else 0

@@ -22,7 +22,7 @@ from selfdebug.reports.formats.text import diagnosis_lines, diff_lines
 from selfdebug.reports.run_document import probe_document
 from selfdebug.stages.failures import read_log_stream
 from selfdebug.stages.failures.document import document
-from selfdebug.terminal import Paint, Tone, one_line, progress
+from selfdebug.terminal import Paint, Tone, counted, one_line, progress
 from selfdebug.workspace.changes import changes_of
 
 LAST = "last"
@@ -52,10 +52,10 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
         return 0
     paint = output.paint(color)
     for failure in found.failures:
-        output.write("\n".join(_failure_lines(failure, paint)) + "\n\n")
+        output.write_prose("\n".join(_failure_lines(failure, paint)) + "\n\n")
     for note in found.notes:
-        output.write(f"Note: {one_line(note)}\n")
-    output.write(f"{len(found.failures)} failure{'s' if len(found.failures) != 1 else ''} found.\n")
+        output.write_prose(f"Note: {one_line(note)}")
+    output.write(f"{counted(len(found.failures), 'failure')} found.\n")
     return 0
 
 
@@ -99,22 +99,23 @@ def probe(log: str | None, root: Path | None, config_file: Path | None, as_json:
     else:
         paint = output.paint(color)
         paragraphs = ["\n".join(_probe_lines(diagnosis, paint)) for diagnosis in report.diagnoses]
-        paragraphs.append(one_line(report.sentence))
-        paragraphs.extend(paint(f"Warning: {warning}", Tone.WARNING) for warning in report.warnings)
+        ends = [one_line(report.sentence), *(paint(f"Warning: {each}", Tone.WARNING) for each in report.warnings)]
+        paragraphs += ["\n".join(paint.folded(end)) for end in ends]
         output.write("\n\n".join(paragraphs) + "\n")
     return report.exit_code
 
 
 def _probe_lines(diagnosis: Diagnosis, paint: Paint) -> Iterator[str]:
     for caught in diagnosis.caught:
-        yield from evidence.lines_of(caught)
+        yield from (row for line in evidence.lines_of(caught) for row in paint.folded(paint(line, Tone.FAINT)))
     yield from ("", *diagnosis_lines(diagnosis, paint)) if diagnosis.caught else diagnosis_lines(diagnosis, paint)
     if diagnosis.observations:
         yield ""
         yield "Values in the statement:"
     for seen in diagnosis.observations:
         mark = paint(" <- failed here", Tone.BAD) if seen.in_failure else ""
-        yield f"  {seen.span.start_line}: {one_line(seen.expression)} = {evidence.shown_value(seen.value)}{mark}"
+        value = f"{one_line(seen.expression)} = {evidence.shown_value(seen.value)}"
+        yield from paint.folded(f"  {seen.span.start_line}: {value}{mark}")
 
 
 # ---------------------------------------------------------------- diff

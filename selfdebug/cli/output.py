@@ -77,10 +77,16 @@ def say(sentence: str) -> None:
 
 
 def paint(color: str) -> Paint:
-    """What to paint the text on standard output with, as `--color` says."""
-    from selfdebug.terminal import ColorChoice, Paint, wants_color
+    """What to paint the text on standard output with, as `--color` and the terminal say."""
+    from selfdebug.terminal import ColorChoice, Paint, columns_for, wants_color
 
-    return Paint(wants_color(ColorChoice(color), sys.stdout))
+    return Paint(wants_color(ColorChoice(color), sys.stdout), columns_for(sys.stdout))
+
+
+def write_prose(text: str) -> None:
+    """Write lines, painted or not, to standard output, broken at blanks where the terminal is too narrow for them."""
+    fold = paint("never").folded
+    write("".join(f"{row}\n" for line in text.removesuffix("\n").split("\n") for row in fold(line)))
 
 
 def close() -> None:

@@ -13,7 +13,6 @@ from selfdebug.cli import output
 from selfdebug.errors import SelfdebugError, UsageError
 from selfdebug.model import Repair
 from selfdebug.reports import failed_run, format_names, format_of_file, render
-from selfdebug.reports.base import View
 
 output_option = click.option(
     "--output",
@@ -68,7 +67,7 @@ def _unknown(word: str, known: Sequence[str]) -> str:
 
 
 def _whole_report(format_name: str, error: SelfdebugError) -> bytes:
-    return render(format_name, failed_run(error.exit_code, error.reason, str(error)), View(width=100))
+    return render(format_name, failed_run(error.exit_code, error.reason, str(error)))
 
 
 @contextmanager
@@ -90,4 +89,4 @@ def early_end_reported(
 def write_reports(files: Sequence[ReportFile], repair: Repair) -> None:
     """Write each report, without colour; raises SelfdebugError with the reason for the first that cannot be written."""
     for file in files:
-        output.write_to(file.path, render(file.format_name, repair, View(width=100)))
+        output.write_to(file.path, render(file.format_name, repair))

@@ -14,7 +14,7 @@ from selfdebug.model import Repair
 from selfdebug.repair import repair
 from selfdebug.reports import evidence, format_names, render
 from selfdebug.reports.base import View
-from selfdebug.terminal import ColorChoice, progress, wants_color, width
+from selfdebug.terminal import progress
 
 
 @click.command()
@@ -81,4 +81,5 @@ def show(repaired: Repair, format_name: str, how: View) -> None:
 
 def view(color: str, can_undo: bool = True) -> View:
     """How the person at standard output looks at a report."""
-    return View(color=wants_color(ColorChoice(color), sys.stdout), width=width(), can_undo=can_undo)
+    paint = output.paint(color)
+    return View(paint.enabled, paint.columns, can_undo)

@@ -35,13 +35,13 @@ def init(root: Path | None, force: bool) -> int:
     """
     file = config.project_root(root) / LIBCST_CONFIG
     if not force and (file.exists() or file.is_symlink()):
-        output.write(f"Kept {file}; {_advice(file)}\n")
+        output.write_prose(f"Kept {file}; {_advice(file)}")
         return 0
     try:
         file.write_text(CONFIG, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"Cannot write {file}: {error.strerror or error}.") from error
-    output.write(f"Wrote {file}; python -m libcst.tool codemod selfdebug.NullGuard --help tells how to go on.\n")
+    output.write_prose(f"Wrote {file}; python -m libcst.tool codemod selfdebug.NullGuard --help tells how to go on.")
     return 0
 
 
@@ -70,11 +70,11 @@ def demo(into: Path | None, color: str) -> int:
 
 def _repair_demo(folder: Path, color: str, stays: bool) -> int:
     lay_out(folder)
-    output.write(f"A small shop in {folder}: two modules and three tests, one of which fails.\n$ selfdebug run\n\n")
+    output.write(f"A small shop, two modules with three tests, one of which fails:\n  {folder}\n$ selfdebug run\n\n")
     repaired = repaired_with_progress(Settings(root=folder), None)
     show(repaired, "text", view(color, can_undo=stays))
     where = f"It stays in {folder}." if stays else "The folder is removed again; --into DIR keeps it."
-    output.write(f"\n{where} Now try it on your own project: selfdebug run --root DIR --dry-run\n")
+    output.write_prose(f"\n{where} Now try it on your own project:\n  selfdebug run --root DIR --dry-run")
     return repaired.exit_code
 
 
@@ -98,7 +98,7 @@ def doctor(root: Path | None, config_file: Path | None, python: str | None, as_j
         output.write(dumps({"checks": [asdict(check) for check in checks]}))
     else:
         paint = output.paint(color)
-        output.write("".join(f"{_check_line(check, paint)}\n" for check in checks))
+        output.write("".join(f"{row}\n" for check in checks for row in paint.folded(_check_line(check, paint), 6)))
     is_sound = all(check.status is not Status.FAIL for check in checks)
     return 0 if is_sound else int(ExitCode.STILL_FAILING)
 

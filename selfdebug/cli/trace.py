@@ -38,7 +38,10 @@ def caller(session: str | None) -> Owner:
 
 def show(answer: Answer, query: str, as_json: bool) -> int:
     """Write an answer to standard output and return the exit code."""
-    output.write(dumps(answer.document(query)) if as_json else answer.text())
+    if as_json:
+        output.write(dumps(answer.document(query)))
+    else:
+        output.write_prose(answer.text())
     return 0 if answer.found else NOT_FOUND
 
 

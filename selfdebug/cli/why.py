@@ -54,7 +54,7 @@ def why(
     else:
         paint = output.paint(color)
         paragraphs = ["\n".join(chain_lines(chain, paint)) for chain in answer.chains]
-        paragraphs += [one_line(answer.sentence)] if answer.sentence else []
+        paragraphs += ["\n".join(paint.folded(one_line(answer.sentence)))] if answer.sentence else []
         output.write("\n\n".join(paragraphs) + "\n")
     for warning in answer.warnings:
         output.say(f"Warning: {warning}")

@@ -68,6 +68,11 @@ class FaultLocation:
     statement_code: str
     receivers: tuple[Receiver, ...]
 
+    @property
+    def where(self) -> str:
+        """The place as sentences name it: `shop/discount.py:8 in discount`."""
+        return f"{self.file}:{self.line}" + (f" in {self.function}" if self.function else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:

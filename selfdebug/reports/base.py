@@ -12,10 +12,13 @@ INFORMATION_URI = "https://github.com/selfdebug/selfdebug"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a person looks at a report: in colour or not, how wide, and whether a command can still undo the run."""
+    """How a person looks at a report: in colour or not, how wide, and whether a command can still undo the run.
+
+    `columns` is None where no terminal shows it: lines are then as long as what they say.
+    """
 
     color: bool = False
-    width: int = 80
+    columns: int | None = None
     can_undo: bool = True
 
 

@@ -42,12 +42,12 @@ def chain_lines(chain: OriginChain, paint: Paint) -> Iterator[str]:
     """One chain as indented lines, from the crash back to the birth of the value."""
     yield paint(one_line(chain.node_id or "a failure without a test"), Tone.BAD)
     if chain.expression:
-        yield f"  Where {one_line(chain.expression)} came from:"
+        yield from paint.folded(f"  Where {one_line(chain.expression)} came from:")
     if chain.sentence:
-        yield f"  {one_line(chain.sentence)}"
+        yield from paint.folded(f"  {one_line(chain.sentence)}")
     for depth, link in enumerate(chain.links):
         indent = "  " * min(depth + 2, 12)
         place = paint(f"{one_line(link.file)}:{link.line}", Tone.PLACE)
-        yield f"{indent}{place}  {one_line(link.code)}"
+        yield from paint.folded(f"{indent}{place}  {one_line(link.code)}", hanging=4)
         mark = paint(f"[{one_line(link.value)}, {link.evidence}]", Tone.FAINT)
-        yield f"{indent}  {one_line(link.sentence)} {mark}"
+        yield from paint.folded(f"{indent}  {one_line(link.sentence)} {mark}")

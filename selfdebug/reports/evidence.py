@@ -7,9 +7,24 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
-from selfdebug.model import Attempt, Caught, Failure, FaultLocation, Frame, Patch, Receiver, Repair, Value, Verdict
+from selfdebug.model import (
+    Attempt,
+    Caught,
+    Diagnosis,
+    Failure,
+    FaultLocation,
+    Frame,
+    Patch,
+    Receiver,
+    Repair,
+    Value,
+    Verdict,
+)
 from selfdebug.reports.diffs import unified
-from selfdebug.terminal import one_line
+from selfdebug.terminal import clipped, one_line
+
+MAX_PROBED = 120
+"""Columns of one value in a probe line; the JSON document has the whole of what was recorded."""
 
 Files = tuple[tuple[str, bytes, bytes], ...]
 """Name, bytes before, bytes after."""
@@ -60,7 +75,7 @@ def probe_lines(repair: Repair) -> Iterator[str]:
 
 def lines_of(caught: Caught) -> Iterator[str]:
     """The two log lines of one exception that left a probed statement."""
-    names = ", ".join(f"{name!r}: {one_line(value.repr)}" for name, value in caught.locals)
+    names = ", ".join(f"{name!r}: {clipped(one_line(value.repr), MAX_PROBED)}" for name, value in caught.locals)
     line = caught.place.line
     yield f"DBG-PROBE frame={one_line(caught.place.function or '<module>')} line={line} locals={{{names}}}"
     yield f"DBG-CAUGHT {one_line(caught.exception.short_type)} line={line} error={one_line(caught.exception.message)}"
@@ -76,6 +91,12 @@ def kept(repair: Repair) -> Iterator[tuple[Attempt, Patch]]:
 def crash_frame(failure: Failure) -> Frame | None:
     """The frame that a report names for a failure: the deepest outside the tests, else the deepest in the project."""
     return failure.deepest_source or failure.deepest
+
+
+def reason_of(diagnosis: Diagnosis) -> str:
+    """The sentence of a diagnosis without the exception and the place, for where these stand beside it."""
+    raised = f"{diagnosis.failure.crash.exception.short_type} at {diagnosis.location.where}: "
+    return one_line(diagnosis.sentence.removeprefix(raised))
 
 
 def first_receiver(location: FaultLocation) -> Receiver | None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from codemods.selfdebug.spans import Span, split_lines
 from selfdebug.model import FaultLocation, Frame
-from selfdebug.terminal import Paint, Tone, plain
+from selfdebug.terminal import Paint, Tone, cells, clipped, displayed
 
 AROUND = 2
 """Lines of a long statement that are shown before and after the underlined one."""
-
-_TAB = "    "
 
 
 def excerpt_of_fault(location: FaultLocation, paint: Paint) -> list[str]:
@@ -38,25 +34,25 @@ def _excerpt(lines: list[str], first: int, underlined: Span | None, line: int, p
     indent = min((len(text) - len(text.lstrip()) for _, text in texts if text.strip()), default=0)
     shown = []
     for number, text in texts:
-        shown.append(paint(_displayed(text[indent:])))
         if underlined and underlined.start_line == number:
             end = underlined.end_column if underlined.end_line == number else len(text)
             blank = cells(text[indent : underlined.start_column])
-            length = cells(text[underlined.start_column : end])
-            shown.append(" " * blank + paint("^" * max(1, length), Tone.BAD, Tone.STRONG))
+            length = max(1, cells(text[underlined.start_column : end]))
+            shown += _underlined(text[indent:], blank, length, paint)
+        else:
+            shown.append(_shown(text[indent:], 0, paint))
     return shown
 
 
-def _displayed(text: str) -> str:
-    return plain(text.replace("\t", _TAB))
+def _underlined(text: str, blank: int, length: int, paint: Paint) -> list[str]:
+    """A line with marks below `length` cells from `blank` on, moved to the left where they could not be seen."""
+    start = 0
+    if paint.columns is not None and blank + length >= paint.columns:
+        start = max(0, min(blank - paint.columns // 3, cells(text) - paint.columns))
+        length = min(length, paint.columns - (blank - start))
+    marks = " " * (blank - start) + paint("^" * length, Tone.BAD, Tone.STRONG)
+    return [_shown(text, start, paint), marks]
 
 
-def cells(text: str) -> int:
-    """The columns that the displayed text takes on a terminal (Unicode Standard Annex 11)."""
-    return sum(_cell(character) for character in _displayed(text))
-
-
-def _cell(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def _shown(text: str, start: int, paint: Paint) -> str:
+    return displayed(text) if paint.columns is None else clipped(text, paint.columns, start)

@@ -42,9 +42,8 @@ def diagnose(
 
 
 def _sentence(failure: Failure, location: FaultLocation, observations: Sequence[Observation]) -> str:
-    where = f"{location.file}:{location.line}" + (f" in {location.function}" if location.function else "")
     exception = failure.crash.exception
-    raised = f"{exception.short_type} at {where}"
+    raised = f"{exception.short_type} at {location.where}"
     if location.kind is FaultKind.DELIBERATE_RAISE:
         return f"{raised}: the statement raises it on purpose."
     if not location.receivers:

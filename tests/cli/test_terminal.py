@@ -5,16 +5,19 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import TextIO
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from selfdebug import terminal
 from selfdebug.model import Progress
-from selfdebug.terminal import ColorChoice, Paint, Tone, one_line, plain, wants_color
+from selfdebug.terminal import ColorChoice, Paint, Tone, cells, clipped, one_line, plain, wants_color
 
 
 class Terminal(io.StringIO):
@@ -104,7 +107,7 @@ def test_progress_without_rich_rewrites_one_line_and_leaves_nothing(monkeypatch:
     stream = Terminal()
     with terminal.progress(stream, {"TERM": "xterm"}) as show:
         show(Progress("try", "a guard with a very long description", 1, 2))
-    assert stream.getvalue() == "\r\x1b[2Ktry 1/2: a guard wi\r\x1b[2K"
+    assert stream.getvalue() == "\r\x1b[2Ktry 1/2: a guard w…\r\x1b[2K"
 
 
 def test_progress_survives_a_closed_stream_and_a_poor_encoding() -> None:
@@ -148,8 +151,51 @@ def test_rich_shows_the_same_sentence_on_a_real_terminal(tmp_path: Path) -> None
     assert b"try 1/2: a [bold]guard" in seen
 
 
-def test_the_width_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    assert terminal.width() == 100
-    monkeypatch.setenv("COLUMNS", "5")
-    assert terminal.width() == 40
+@pytest.mark.parametrize(("columns", "fitted"), [("400", 100), ("72", 72), ("5", 20)])
+def test_text_on_a_terminal_is_fitted_to_it(monkeypatch: pytest.MonkeyPatch, columns: str, fitted: int) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal.columns_for(Terminal()) == fitted
+    assert terminal.columns_for(io.StringIO()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "shown"),
+    [
+        ("0123456", 0, "0123456"),
+        ("01234567", 0, "012345…"),
+        ("0123456789abc", 3, "…45678…"),
+        ("0123456789abc", 6, "…789abc"),
+        ("日本日本日本", 0, "日本日…"),
+        ("a日本日本日本", 0, "a日本…"),
+        ("日本日本日本", 2, "… 日本…"),
+        ("e\u0301" * 9, 0, "e\u0301" * 6 + "…"),
+        ("a\tb\tc", 0, "a    b…"),
+    ],
+)
+def test_a_long_line_is_seen_through_a_window(text: str, start: int, shown: str) -> None:
+    assert clipped(text, 7, start) == shown
+
+
+def test_a_folded_line_is_indented_and_its_words_stay_whole() -> None:
+    line = "  src/a_very_long_name/of_a_file.py:18  in a function"
+    assert Paint(False, 20).folded(line) == ["  src/a_very_long_name/of_a_file.py:18", "    in a function"]
+    assert Paint(False).folded(line) == [line]
+    assert Paint(False, 20).folded("    ") == ["    "]
+
+
+def test_a_colour_ends_with_its_row_and_goes_on_in_the_next() -> None:
+    paint = Paint(True, 8)
+    assert paint.folded(f"a {paint('bad word', Tone.BAD)} end") == [
+        "a \x1b[31mbad\x1b[0m",
+        "  \x1b[31mword\x1b[0m",
+        "  end",
+    ]
+
+
+@given(st.text(st.sampled_from("ab日 \u0301"), max_size=60), st.integers(4, 30), st.integers(0, 4))
+def test_folding_loses_nothing_and_fits(text: str, columns: int, hanging: int) -> None:
+    rows = Paint(False, columns).folded(text, hanging)
+    assert " ".join(rows).split() == text.split()
+    assert all(cells(row) <= columns or len(row.split()) == 1 for row in rows if row.strip())
+    painted = Paint(True, columns).folded(Paint(True)(text.strip(), Tone.GOOD), hanging)
+    assert [re.sub("\x1b\\[[0-9;]*m", "", row).split() for row in painted] == [row.split() for row in rows]

@@ -8,9 +8,9 @@ import pytest
 
 from codemods.selfdebug.spans import Span, split_lines, text_at
 from selfdebug.model import FaultLocation, Frame, Receiver
-from selfdebug.reports.excerpts import cells, excerpt_of_fault, excerpt_of_frame
+from selfdebug.reports.excerpts import excerpt_of_fault, excerpt_of_frame
 from selfdebug.reports.samples import KEPT
-from selfdebug.terminal import Paint
+from selfdebug.terminal import Paint, cells
 
 PLAIN = Paint(False)
 
@@ -86,6 +86,22 @@ def test_a_frame_is_underlined_only_where_its_line_is_whole() -> None:
 
 def test_an_underline_is_at_least_one_cell() -> None:
     assert excerpt_of_fault(fault("a.b\n", Span(1, 0, 1, 3), Span(1, 1, 1, 1)), PLAIN) == ["a.b", " ^"]
+
+
+@pytest.mark.parametrize(
+    ("source", "receiver", "shown"),
+    [
+        ("value = user.name + 'a long rest'", "user", ["value = user.name +…", "        ^^^^"]),
+        ("value = 'a long start of it' + user.name + user.other", "user", ["…t' + user.name + u…", "      ^^^^"]),
+        ("value = 'a long start of the line' + user.name", "user", ["…e line' + user.name", " " * 11 + "^^^^"]),
+        ("値 = '長い長い長い長い長い' + user.name", "user", ["…い長い' + user.name", " " * 11 + "^^^^"]),
+        ("a_receiver_with_a_long_name.name", "a_receiver_with_a_long_name", ["a_receiver_with_a_l…", "^" * 20]),
+    ],
+)
+def test_a_long_line_is_moved_so_that_the_receiver_is_seen(source: str, receiver: str, shown: list[str]) -> None:
+    start = source.index(receiver)
+    place = fault(source, Span(1, 0, 1, len(source)), Span(1, start, 1, start + len(receiver)))
+    assert excerpt_of_fault(place, Paint(False, 20)) == shown
 
 
 def test_cells() -> None:

@@ -13,13 +13,14 @@ import pytest
 from pydantic_sarif import model as sarif  # generated from the schema of OASIS, unknown keys forbidden
 
 from selfdebug.errors import ExitCode, UsageError
-from selfdebug.model import FinalStatus, Repair, Site, Tier, Verdict, When
+from selfdebug.model import ExceptionRecord, FinalStatus, Repair, Site, Tier, Value, Verdict, When
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.evidence import shown_value
 from selfdebug.reports.run_document import document
 from selfdebug.reports.samples import COMPARED, KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
 from selfdebug.reports.schema import schema
+from selfdebug.terminal import cells
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202e\r\n|`<script>@all](x) \udc80 \x9b2J"
 
@@ -354,6 +355,37 @@ def test_colour_is_only_paint() -> None:
     colored = render("text", KEPT, View(color=True)).decode()
     assert "\x1b[32m+    if customer is not None" in colored
     assert re.sub("\x1b\\[[0-9;]*m", "", colored).encode() == render("text", KEPT)
+
+
+def test_on_a_narrow_terminal_the_same_words_stand_in_more_rows() -> None:
+    wide, narrow = (render("text", COMPARED, View(columns=columns)).decode() for columns in (None, 40))
+    excerpt = "if customer.orders > 10:  # a regul"
+    assert narrow.replace("…", "ar", 1).split() == wide.split()
+    assert f"\n    {excerpt}…\n       ^^^^^^^^\n" in narrow
+    prose = [row for row in narrow.split("\n\n") if not row.startswith(("diff ", "Also plausible", "Where "))]
+    assert [row for row in "\n".join(prose).split("\n") if cells(row) > 40] == [
+        "FAILED tests/test_discount.py::test_a_guest_gets_no_discount",
+        "  tests/test_discount.py::test_a_guest_gets_no_discount",
+    ]
+
+
+def test_a_long_message_is_shown_from_its_start() -> None:
+    diagnosis = KEPT.attempts[0].diagnosis
+    message = "assert [\n  1,\n" + "x" * 1000 + "".join(f"\n  {number}" for number in range(20))
+    failure = replace(diagnosis.failure, exception=ExceptionRecord("AssertionError", message))
+    attempt = replace(KEPT.attempts[0], diagnosis=replace(diagnosis, failure=failure))
+    written = render("text", replace(KEPT, attempts=(attempt,))).decode()
+    assert "\n  AssertionError: assert [\n      1,\n    xxx" in written
+    assert "x…\n      0\n      1\n      2\n      3\n      4\n    ... and 15 more lines\n  customer is" in written
+
+
+def test_a_long_value_is_cut_in_the_log_and_whole_in_the_document() -> None:
+    diagnosis = KEPT.attempts[0].diagnosis
+    (caught,) = diagnosis.caught
+    long = replace(caught, locals=(("basket", Value("str", repr("x" * 500))),))
+    repair = replace(KEPT, attempts=(replace(KEPT.attempts[0], diagnosis=replace(diagnosis, caught=(long,))),))
+    assert f"locals={{'basket': '{'x' * 118}…}}\n" in render("text", repair).decode()
+    assert "x" * 500 in render("json", repair).decode()
 
 
 def test_a_patch_that_passes_is_called_plausible() -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from selfdebug.model import Attempt, Diagnosis, Failure, FinalStatus, Link, Patch, Repair
 from selfdebug.reports.base import Example, Report, View
-from selfdebug.reports.evidence import crash_frame, guard_sentence, kept, probe_lines, readable_diff, trial_counts
+from selfdebug.reports.evidence import (
+    crash_frame,
+    guard_sentence,
+    kept,
+    probe_lines,
+    readable_diff,
+    reason_of,
+    trial_counts,
+)
 from selfdebug.reports.excerpts import excerpt_of_fault, excerpt_of_frame
 from selfdebug.reports.judging import (
     MAX_ALTERNATIVES,
@@ -16,48 +24,56 @@ from selfdebug.reports.judging import (
     firing_sentences,
     loose_pins,
 )
-from selfdebug.terminal import Paint, Tone, one_line
+from selfdebug.terminal import Paint, Tone, clipped, counted, one_line, plain
 
 MAX_FAILURES = 10
 """Failures told one by one; the others are counted."""
+MAX_MESSAGE_LINES = 8
+"""Lines of an exception's message; the others are counted."""
+MAX_MESSAGE_COLUMNS = 500
+"""Columns of one line of an exception's message."""
 
 
 def render(repair: Repair, view: View) -> bytes:
     """The whole log in UTF-8; paragraphs that have nothing to say are left out."""
-    paint = Paint(view.color)
+    paint = Paint(view.color, view.columns)
     paragraphs = [
-        list(probe_lines(repair)),
+        _folded((paint(line, Tone.FAINT) for line in probe_lines(repair)), paint),
         *(_attempt(attempt, paint) for attempt in repair.attempts),
         *_undiagnosed(repair, paint),
         _diff(repair, paint),
-        list(_verdict(repair, paint)),
-        list(_not_pinned(repair, paint)),
+        _folded(_verdict(repair, paint), paint),
+        _folded(_not_pinned(repair, paint), paint),
         *(list(_alternatives(attempt, patch, paint)) for attempt, patch in kept(repair)),
-        list(_way_back(repair, view)),
-        [paint(f"Warning: {warning}", Tone.WARNING) for warning in repair.warnings],
+        _folded(_way_back(repair, view), paint),
+        _folded((paint(f"Warning: {warning}", Tone.WARNING) for warning in repair.warnings), paint),
     ]
     text = "\n\n".join("\n".join(lines) for lines in paragraphs if lines) + "\n"
     return text.encode("utf-8", "backslashreplace")
+
+
+def _folded(lines: Iterable[str], paint: Paint) -> list[str]:
+    return [row for line in lines for row in paint.folded(line)]
 
 
 # ---------------------------------------------------------------- what failed, and why
 
 
 def _attempt(attempt: Attempt, paint: Paint) -> list[str]:
-    diagnosis = attempt.diagnosis
-    return [*diagnosis_lines(diagnosis, paint), *(_attempt_result(attempt, paint))]
+    lines = diagnosis_lines(attempt.diagnosis, paint)
+    if attempt.kept is not None:
+        lines += ["", *paint.folded(f"Guard: {paint(guard_sentence(attempt.kept))}.")]
+    return lines
 
 
 def diagnosis_lines(diagnosis: Diagnosis, paint: Paint) -> list[str]:
     """The failure, the statement with its receiver underlined, the sentence, the chain of the value."""
     location, failure = diagnosis.location, diagnosis.failure
-    where = f"{one_line(location.file)}:{location.line}"
-    function = f" in {one_line(location.function)}" if location.function else ""
-    lines = [_headline(failure, paint), f"  {paint(where, Tone.PLACE)}{function}"]
-    lines += [f"    {line}" for line in excerpt_of_fault(location, paint)]
-    lines.append(f"  {_exception(failure)}")
+    lines = [_headline(failure, paint), *_place(f"{location.file}:{location.line}", location.function, paint)]
+    lines += [f"    {line}" for line in excerpt_of_fault(location, paint.inset(4))]
+    lines += _exception(failure, paint)
     if diagnosis.sentence:
-        lines.append(f"  {one_line(diagnosis.sentence)}")
+        lines += paint.folded(f"  {reason_of(diagnosis)}")
     if diagnosis.origin:
         lines += ["", "Where the value came from, from the crash back:"]
         lines += [text for link in diagnosis.origin for text in _link(link, paint)]
@@ -69,21 +85,29 @@ def _headline(failure: Failure, paint: Paint) -> str:
     return f"{paint('FAILED', Tone.BAD, Tone.STRONG)} {one_line(failure.node_id or 'a captured failure')}{phase}"
 
 
-def _exception(failure: Failure) -> str:
-    message = one_line(failure.exception.message)
-    return f"{one_line(failure.exception.type)}: {message}" if message else one_line(failure.exception.type)
+def _place(place: str, function: str | None, paint: Paint) -> list[str]:
+    inside = f" in {one_line(function)}" if function else ""
+    return paint.folded(f"  {paint(one_line(place), Tone.PLACE)}{inside}")
+
+
+def _exception(failure: Failure, paint: Paint) -> Iterator[str]:
+    """The exception with the first lines of its message, each on a line of its own."""
+    exception = failure.exception
+    first, *others = plain(exception.message).split("\n")
+    head = f"  {one_line(exception.type)}" + (f": {first}" if exception.message else "")
+    shown = [head, *(f"    {line}" for line in others[: MAX_MESSAGE_LINES - 1])]
+    for line in shown:
+        yield from paint.folded(clipped(line, MAX_MESSAGE_COLUMNS))
+    if len(others) >= MAX_MESSAGE_LINES:
+        yield f"    ... and {counted(len(others) - MAX_MESSAGE_LINES + 1, 'more line')}"
 
 
 def _link(link: Link, paint: Paint) -> Iterator[str]:
     place = paint(f"{one_line(link.file)}:{link.line}", Tone.PLACE)
-    yield f"  {place}  {one_line(link.code.strip())}"
-    yield f"    {one_line(link.sentence)} {paint(f'[{one_line(link.value)}, {link.evidence}]', Tone.FAINT)}"
-
-
-def _attempt_result(attempt: Attempt, paint: Paint) -> Iterator[str]:
-    if attempt.kept is not None:
-        yield ""
-        yield f"Guard: {paint(guard_sentence(attempt.kept))}."
+    yield from paint.folded(f"  {place}  {one_line(link.code.strip())}", hanging=4)
+    yield from paint.folded(
+        f"    {one_line(link.sentence)} {paint(f'[{one_line(link.value)}, {link.evidence}]', Tone.FAINT)}"
+    )
 
 
 def _undiagnosed(repair: Repair, paint: Paint) -> Iterator[list[str]]:
@@ -100,10 +124,9 @@ def _short(failure: Failure, paint: Paint) -> Iterator[str]:
     yield _headline(failure, paint)
     frame = crash_frame(failure)
     if frame is not None and frame.place is not None:
-        function = f" in {one_line(frame.function)}" if frame.function else ""
-        yield f"  {paint(str(frame.place), Tone.PLACE)}{function}"
-        yield from (f"    {line}" for line in excerpt_of_frame(frame, paint))
-    yield f"  {_exception(failure)}"
+        yield from _place(str(frame.place), frame.function, paint)
+        yield from (f"    {line}" for line in excerpt_of_frame(frame, paint.inset(4)))
+    yield from _exception(failure, paint)
 
 
 # ---------------------------------------------------------------- the patch, the verdict, the way back
@@ -157,8 +180,8 @@ def _alternatives(attempt: Attempt, patch: Patch, paint: Paint) -> Iterator[str]
     if others:
         yield paint(f"Also plausible, other than {patch.candidate.guard}:", Tone.WARNING)
     for other in others[:MAX_ALTERNATIVES]:
-        yield f"  {guard_sentence(other.patch)}."
-        yield f"    {one_line(other.sentence)}"
+        yield from paint.folded(f"  {guard_sentence(other.patch)}.")
+        yield from paint.folded(f"    {one_line(other.sentence)}")
         yield from (f"    {paint(line, *_tones(line))}" for line in changed_lines(other.patch))
     if left_out := alternatives_left_out(attempt):
         yield f"  {left_out}" if others else left_out
