@@ -44,7 +44,7 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
         ]
         for index, receiver in enumerate(receivers):
             base = ranking.site_cost(site.site, depth) + ranking.receiver_cost(index)
-            base += ranking.protocol_cost(site.site, site.location)
+            base += ranking.protocol_cost(site.site, site.location) - ranking.sign_bonus(site.signs)
             also = spots_like(site, receiver) if site.site is Site.CRASH and not index else ()
             for order in orders(site, receiver, evidence):
                 entries.append((base + order.cost, site, receiver, order, ()))

@@ -14,6 +14,7 @@ from codemods.selfdebug.spans import text_at
 from selfdebug.model import FaultLocation, Link, Receiver, Site
 from selfdebug.stages.propose.expectations import enclosing_function
 from selfdebug.stages.propose.records import LocatedSite
+from selfdebug.stages.propose.signs import signs_at
 
 _ON_THE_WAY = frozenset({"assignment", "attribute", "walrus", "return"})
 _MOST = 4
@@ -62,8 +63,10 @@ def _site(
 ) -> LocatedSite:
     assert statement.value is not None  # a bare annotation or return hands nothing on
     span, extent = source.span(statement.value), source.extent(statement)
-    receiver = Receiver(span, span, text_at(source.lines, span), "origin", used.operation, used.name)
+    signs = signs_at(statement, source.tree)
+    evidence = ", ".join(("origin", *signs))
+    receiver = Receiver(span, span, text_at(source.lines, span), evidence, used.operation, used.name)
     is_near = link.file == location.file and _is_in_one_function(source.tree, link.line, location.line)
     code = text_at(source.lines, extent)
     found = FaultLocation(link.file, link.line, link.function, location.kind, extent, code, (receiver,))
-    return LocatedSite(Site.FUNCTION if is_near else Site.ORIGIN, found, source)
+    return LocatedSite(Site.FUNCTION if is_near else Site.ORIGIN, found, source, signs)

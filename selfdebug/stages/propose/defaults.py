@@ -173,15 +173,18 @@ def literal(node: ast.expr) -> str:
     return ast.unparse(node)
 
 
-def _annotated(annotation: ast.expr | None) -> Iterator[str]:
-    if annotation is None:
-        return
+def named_types(annotation: ast.expr | None) -> tuple[str, ...]:
+    """The names of the classes that an annotation allows, `None` or `Optional` among them; none of an unreadable one."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             annotation = ast.parse(annotation.value, mode="eval").body
         except SyntaxError:
-            return
-    names = list(_alternatives(annotation))
+            return ()
+    return tuple(_alternatives(annotation)) if annotation is not None else ()
+
+
+def _annotated(annotation: ast.expr | None) -> Iterator[str]:
+    names = named_types(annotation)
     if any(name in ("None", "Optional") for name in names):
         yield "None"
     for name in names:

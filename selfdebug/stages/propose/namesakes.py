@@ -13,7 +13,7 @@ from codemods.selfdebug.expressions import is_none, last_name
 from codemods.selfdebug.scopes import own_nodes, parameter_defaults
 from selfdebug.stages.propose.defaults import Default, is_plain, literal
 
-_CERTAIN, _LIKELY = 0, 1
+_NAMED = 0  # it is the project's own word for such a value; what the class has comes first
 _OWN = ("self", "cls")
 _OWNERS_AT_MOST = 5
 
@@ -29,14 +29,14 @@ def namesakes(code: str, tree: ast.Module, line: int) -> Iterator[Default]:
             is_same = attribute == name and code not in (f"self.{name}", f"cls.{name}")
             if is_same or _is_default_of(name, attribute):
                 own = f"{function.args.args[0].arg}.{attribute}"
-                yield Default(own, f"{owner.name} has it for {name}", _CERTAIN)
+                yield Default(own, f"{owner.name} has it for {name}", _NAMED)
     for constant in sorted(_constants(tree)):
         if _is_default_of(name, constant):
-            yield Default(constant, f"the module has it for {name}", _CERTAIN)
+            yield Default(constant, f"the module has it for {name}", _NAMED)
     for other in ast.walk(tree):
         if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef):
             for value in _given(other, name):
-                yield Default(literal(value), f"{other.name} takes it for {name}", _LIKELY)
+                yield Default(literal(value), f"{other.name} takes it for {name}", _NAMED)
 
 
 def hides_class_value(statement: ast.stmt | None, tree: ast.Module) -> bool:

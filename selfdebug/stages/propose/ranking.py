@@ -8,10 +8,12 @@ family at a site costs less than the next site. What hides least comes first, wh
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from codemods.selfdebug.base import DefaultRole, Family, Guard, Test
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Receiver, Site
 from selfdebug.stages.propose.defaults import NEUTRAL, Default
+from selfdebug.stages.propose.records import Sign
 
 _FAMILY = {
     Family.CONDITION_PREFIX: 0,
@@ -35,6 +37,7 @@ _RECEIVER = 4
 TOGETHER = 2  # by how much later several places at once are tried than the first alone
 _CALLER = 14
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
+_SIGN = {Sign.DECLARED: 10, Sign.TAKEN_FOR_GRANTED: 8, Sign.LIKE_OTHERS: 8}
 _OR, _EMPTY_VALUES, _REPLACES_EMPTY = "or-default", frozenset(NEUTRAL) - {"True"}, 4
 _WIDENING, _WIDENED = "except-widen", -11
 _UNREAD = 4
@@ -48,6 +51,11 @@ _MISTAKES = ("AttributeError", "NameError", "TypeError", "UnboundLocalError")
 def site_cost(site: Site, depth: int) -> int:
     """How far a site is from the crash."""
     return _SITE[site] if site in _SITE else _CALLER * depth
+
+
+def sign_bonus(signs: Sequence[Sign]) -> int:
+    """How much earlier a default comes where a value was handed on that should not have been None."""
+    return max((_SIGN[sign] for sign in signs), default=0)
 
 
 def protocol_cost(site: Site, location: FaultLocation) -> int:

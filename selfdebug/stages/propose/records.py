@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from codemods.selfdebug.base import Guard, Test
 from codemods.selfdebug.source import Source
@@ -12,13 +13,25 @@ from selfdebug.stages.propose.expectations import Expectations
 from selfdebug.stages.propose.mine import Mine
 
 
+class Sign(StrEnum):
+    """Why a value should not be None where it is handed on, as it is said of a candidate."""
+
+    DECLARED = "declared without None"
+    TAKEN_FOR_GRANTED = "several methods use it without asking"
+    LIKE_OTHERS = "other parameters of the function get their defaults there"
+
+
 @dataclass(frozen=True, slots=True)
 class LocatedSite:
-    """A place that may be guarded: how it relates to the crash, where it is, and its parsed file."""
+    """A place that may be guarded: how it relates to the crash, where it is, and its parsed file.
+
+    `signs` are of a place where the bad value was handed on: what tells that a default belongs there.
+    """
 
     site: Site
     location: FaultLocation
     source: Source
+    signs: tuple[Sign, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
