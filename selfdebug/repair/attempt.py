@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from selfdebug.model import Alternative, Attempt, Declined, Firing, Pin, Verdict
+from selfdebug.model import Alternative, Attempt, Declined, Firing, Pin, Trial, Verdict
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.choice import Option, Question, Skip, Stop
 from selfdebug.repair.contest import Contender, Contest, alternatives, compared, contest, evidence
 from selfdebug.repair.diagnosing import Case
-from selfdebug.repair.grouping import MAX_SCREENED, node_ids
+from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
 from selfdebug.repair.search import Found, Search
-from selfdebug.repair.trials import verified, without
+from selfdebug.repair.trials import looked_at_again, verified, without
 from selfdebug.trace import mapping as record
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     contender: Contender
+    trial: Trial
     pins: tuple[Pin, ...]
     firings: tuple[Firing, ...] | None
     alternatives: tuple[Alternative, ...]
@@ -53,15 +54,27 @@ def _decided(bench: Bench, search: Search, found: Sequence[Found]) -> _Kept | De
         chosen = _chosen(bench, search.case, contestants, note)
         if isinstance(chosen, Declined):
             return chosen
-        with bench.step("vary", "looking at what the tests hold of the patch"):
-            pins, firings = evidence(bench, contestants.stage, chosen)
-        trial = verified(bench, chosen.trial, group)
-        search.settle(chosen.trial, trial)
-        if trial.verdict is Verdict.PLAUSIBLE:
-            return _Kept(chosen, pins, firings, alternatives(contestants, chosen))
-        note = f"{chosen.patch.candidate.guard}: {trial.detail}."
+        done = _judged(bench, group, contestants, chosen)
+        if isinstance(done, _Kept):
+            search.settle(chosen.trial, done.trial)
+            return done
+        search.settle(chosen.trial, done)
+        note = f"{chosen.patch.candidate.guard}: {done.detail}."
         contestants = contestants.without(chosen)
     return None
+
+
+def _judged(bench: Bench, group: Group, contestants: Contest, chosen: Contender) -> _Kept | Trial:
+    """A patch that the whole suite accepts, with its evidence, or the trial that says what is against it."""
+    trial = looked_at_again(bench, chosen.trial, group)
+    if trial.verdict is not Verdict.PLAUSIBLE:
+        return trial
+    with bench.step("vary", "looking at what the tests hold of the patch"):
+        pins, firings = evidence(bench, contestants.stage, chosen)
+    trial = verified(bench, chosen.trial, group)
+    if trial.verdict is not Verdict.PLAUSIBLE:
+        return trial
+    return _Kept(chosen, trial, pins, firings, alternatives(contestants, chosen))
 
 
 def _chosen(bench: Bench, case: Case, contestants: Contest, note: str) -> Contender | Declined:

@@ -126,7 +126,8 @@ class Bench:
         """Let what `screen` needs start in the background, with the tests that run the code at the crash."""
         self.side_by_side.wait()
         place = group[0].crash.deepest_source
-        if place is not None and place.file and place.line and (self.reach.is_known or self.reach.breakers):
+        met = self.reach.breakers or self.reach.outlasting
+        if place is not None and place.file and place.line and (self.reach.is_known or met):
             source = self.read(place.file)
             original = self.originals.get(place.file, source)
             self.screening.also = self.reach.files_around(place.file, place.line, source, original)

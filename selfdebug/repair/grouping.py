@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from selfdebug.model import Failure
@@ -16,6 +17,7 @@ def groups(failures: Iterable[Failure]) -> list[Group]:
     """The failures by crash site and exception type, in the order of their first members.
 
     A test that fails in several phases counts at its first one: a teardown after a failed call is its consequence.
+    Of many members those come first that are least alike: they stand for the others until the whole suite is run.
     """
     found: dict[tuple[object, ...], dict[str | None, Failure]] = {}
     seen: set[str] = set()
@@ -27,7 +29,22 @@ def groups(failures: Iterable[Failure]) -> list[Group]:
         frame = leaf.deepest_source or leaf.deepest
         site = (frame.file, frame.line) if frame else (failure.node_id,)
         found.setdefault((*site, leaf.exception.type), {})[failure.node_id] = failure
-    return [tuple(members.values()) for members in found.values()]
+    return [_spread(tuple(members.values())) for members in found.values()]
+
+
+def _spread(group: Group) -> Group:
+    """All members, the first of each test function before the second ones, and those of all classes in turn."""
+    if len(group) <= MAX_SCREENED:
+        return group
+    met: Counter[str] = Counter()
+    turns: list[tuple[int, int, int]] = []
+    for number, failure in enumerate(group):
+        function = (failure.node_id or "").partition("[")[0]
+        holder = function.rpartition("::")[0] + "::"
+        met[holder] += not met[function]
+        turns.append((met[function], met[holder], number))
+        met[function] += 1
+    return tuple(group[number] for _, _, number in sorted(turns))
 
 
 def node_ids(group: Group) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Reach:
     """What one run of the suite told of its tests. `breakers` are tests that have turned a patch down before.
 
+    `outlasting` are those among the failing tests that went on failing with a patch that made the screened ones pass.
+
     Lines are those of the files in that run, so functions are found again by their names; `files` holds the content of
     those that had been edited before it.
     """
@@ -28,6 +30,7 @@ class Reach:
     calls: Calls | None = None
     durations: dict[str, float] = field(default_factory=dict)
     breakers: list[str] = field(default_factory=list)
+    outlasting: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -69,7 +72,7 @@ class Reach:
         """The files of tests that run the function at a line of `source`, after those of tests that broke before."""
         tests = self._running(file, _around(source, line, line), self.files.get(file, original))
         quickest = sorted((node for node in tests if node in self.durations), key=self.durations.__getitem__)
-        names = (node.partition("::")[0] for node in (*self.breakers, *quickest))
+        names = (node.partition("::")[0] for node in (*self.outlasting, *self.breakers, *quickest))
         return tuple(dict.fromkeys(names))[:_MOST_FILES]
 
     def _reaching(self, patch: Patch, original: bytes) -> frozenset[str]:

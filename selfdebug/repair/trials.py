@@ -26,21 +26,27 @@ def screened(bench: Bench, patch: Patch, group: Group, which: str, forked: Ask) 
     with bench.step("try", f"{which}: {candidate.guard} at {candidate.file}:{candidate.expression.start_line}") as step:
         trial = _tried(bench, patch, group, forked)
         if trial.verdict is Verdict.PLAUSIBLE:
-            trial = _ahead_of_suite(bench, trial, _reaching(bench, trial, group))
+            trial = _outlasted(bench, trial) or _ahead_of_suite(bench, trial, _reaching(bench, trial, group))
         record.trial(step, trial)
     return trial
 
 
+def looked_at_again(bench: Bench, trial: Trial, group: Group) -> Trial:
+    """What the tests that turned other patches down say of a plausible one, which was tried before they did."""
+    newly = [node for node in _reaching(bench, trial, group) if node in bench.reach.breakers]
+    return _recorded(bench, _outlasted(bench, trial) or _ahead_of_suite(bench, trial, newly))
+
+
 def verified(bench: Bench, trial: Trial, group: Group) -> Trial:
     """What the whole suite says of a plausible patch, which is in place afterwards if there is nothing against it."""
-    newly = [node for node in _reaching(bench, trial, group) if node in bench.reach.breakers]
-    verdict = _ahead_of_suite(bench, trial, newly)  # which may have turned another patch down since it was tried
-    if verdict.verdict is Verdict.PLAUSIBLE:
-        verdict = _verified(bench, trial, group)
-    if verdict.verdict is not Verdict.PLAUSIBLE:
+    return _recorded(bench, _verified(bench, trial, group))
+
+
+def _recorded(bench: Bench, trial: Trial) -> Trial:
+    if trial.verdict is not Verdict.PLAUSIBLE:
         with bench.step("try", f"{trial.candidate.guard} once more: the whole suite is against it") as step:
-            record.trial(step, verdict)
-    return verdict
+            record.trial(step, trial)
+    return trial
 
 
 def _reaching(bench: Bench, trial: Trial, group: Group) -> list[str]:
@@ -57,6 +63,15 @@ def _ahead_of_suite(bench: Bench, trial: Trial, tests: Sequence[str]) -> Trial:
         return trial
     bench.reach.turned_down_by(broken)
     return replace(trial, verdict=Verdict.REGRESSED, detail=_regressed(broken))
+
+
+def _outlasted(bench: Bench, trial: Trial) -> Trial | None:
+    """The trial turned down, where a failing test that went on failing with an earlier patch does so with this one."""
+    assert trial.patch is not None  # a plausible trial has its patch
+    tests = tuple(bench.reach.outlasting)
+    run = bench.screen_some(tests, {trial.patch.file: trial.patch.after}) if tests else None
+    failed = [node for node in run.failed if node in tests] if run is not None else []
+    return replace(trial, verdict=Verdict.REGRESSED, detail=f"{failed[0]} still fails") if failed else None
 
 
 def _broken(bench: Bench, patch: Patch, tests: Sequence[str]) -> str | None:
@@ -185,6 +200,7 @@ def _problem(bench: Bench, suite: PytestRun, group: Group) -> str | None:
     targets = node_ids(group)
     for failure in group:
         if failure.node_id and outcomes.get(failure.node_id) in (Outcome.FAILED, Outcome.ERROR):
+            bench.reach.outlasting.append(failure.node_id)
             return f"{failure.node_id} still fails when the whole suite runs"
     suspects = regressions(bench.known, suite, targets)
     unknown = [node for node in suspects if node not in bench.known]

@@ -71,6 +71,20 @@ def test_other_plausible_patches_are_shown_with_the_difference(tmp_path: Path) -
     assert "acted once in 1 of the 2 tests that come to it" in text
 
 
+def test_a_failing_test_that_one_patch_leaves_failing_is_asked_before_the_suite_from_then_on(tmp_path: Path) -> None:
+    code = "def size(box):\n    return box.size\n"
+    alike = "".join(f"def test_{number:02}():\n    assert not size(None)\n\n" for number in range(20))
+    told = "def test_z():\n    assert str(size(None)) == '0'\n"
+    root = project(tmp_path, {"box.py": code, "test_box.py": f"from box import size\n\n{alike}{told}"})
+    done = run(root)
+    assert done.exit_code == 0, done.sentence
+    assert "box.size if box is not None else 0" in (root / "box.py").read_text()
+    details = [trial.detail for trial in done.attempts[0].trials]
+    first = details.index("test_box.py::test_z still fails when the whole suite runs")
+    assert details.count("test_box.py::test_z still fails when the whole suite runs") == 1
+    assert "test_box.py::test_z still fails" in details[first + 1 :]
+
+
 def test_a_loop_in_which_the_guard_acts_in_some_turns_only_is_counted(tmp_path: Path) -> None:
     code = """
     class Basket:

@@ -27,7 +27,7 @@ from selfdebug.model import (
     Verdict,
     When,
 )
-from selfdebug.repair.grouping import groups
+from selfdebug.repair.grouping import groups, node_ids
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import locate
 from selfdebug.stages.observe import observe, with_observed_first
@@ -114,6 +114,17 @@ def test_the_same_crash_may_have_moved_to_another_line() -> None:
 def test_failures_with_one_crash_site_are_one_group() -> None:
     one, two, other = failure("t::a"), failure("t::b"), failure("t::c", line=7)
     assert groups([one, other, two]) == [(one, two), (other,)]
+
+
+def test_the_tests_of_a_large_group_that_are_run_for_each_candidate_are_unlike() -> None:
+    many = [failure(f"t.py::A::test_a[{number}]") for number in range(30)]
+    second = [failure(f"t.py::A::test_b[{number}]") for number in range(3)]
+    other = [failure(f"u.py::B::test_{name}") for name in "cd"]
+    (group,) = groups([*many, *second, *other])
+    assert sorted(group, key=str) == sorted([*many, *second, *other], key=str)
+    assert group[:4] == (many[0], other[0], second[0], other[1])
+    assert node_ids(group)[4:7] == ("t.py::A::test_a[1]", "t.py::A::test_b[1]", "t.py::A::test_a[2]")
+    assert groups(many[:20]) == [tuple(many[:20])]
 
 
 def test_a_teardown_after_a_failed_call_is_its_consequence() -> None:
