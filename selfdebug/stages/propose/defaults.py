@@ -174,7 +174,7 @@ def literal(node: ast.expr) -> str:
 
 
 def named_types(annotation: ast.expr | None) -> tuple[str, ...]:
-    """The names of the classes that an annotation allows, `None` or `Optional` among them; none of an unreadable one."""
+    """The names of the classes that an annotation allows, `None` or `Optional` among them; none if it is unreadable."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             annotation = ast.parse(annotation.value, mode="eval").body
