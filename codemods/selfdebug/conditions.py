@@ -12,6 +12,7 @@ import libcst as cst
 from codemods.selfdebug import facts
 from codemods.selfdebug.base import RefusedError, Test
 from codemods.selfdebug.defaults import expression_of
+from codemods.selfdebug.edits import assignment
 from codemods.selfdebug.precedence import operand_of_and, operand_of_comparison, operand_of_not
 from codemods.selfdebug.purity import is_constant, may_ask_again, may_be_read_before, may_repeat, may_run_before
 from codemods.selfdebug.scopes import fresh_name, is_dotted_name
@@ -58,7 +59,9 @@ class Bound:
         if self.name is None:
             return one_line(bare_subject)
         parentheses = {"lpar": [cst.LeftParen()], "rpar": [cst.RightParen()]}
-        return cst.NamedExpr(cst.Name(self.name), bare_subject).with_changes(**parentheses)
+        is_named = isinstance(bare_subject, cst.NamedExpr)
+        new = bare_subject if is_named else cst.NamedExpr(cst.Name(self.name), bare_subject)
+        return new.with_changes(**parentheses)
 
     @property
     def positive(self) -> cst.BaseExpression:
@@ -134,6 +137,8 @@ def _in_range(site: Site) -> Condition:
         return Condition(Test.IN_RANGE, container, f"{length} {holds} {bound}", f"{length} {fails} {bound}")
     if not may_repeat(container):
         raise RefusedError("the container would have to be evaluated twice")
+    if "-" not in code:  # an index that grows goes too far at the end; one below zero that worked still does
+        return Condition(Test.IN_RANGE, container, f"{code} < {length}", f"{code} >= {length}")
     inside = f"-{length} <= {code} < {length}"
     return Condition(Test.IN_RANGE, container, inside, f"not {inside}")
 
@@ -215,11 +220,9 @@ def bind(site: Site, condition: Condition, outer: cst.BaseExpression) -> Bound:
         if not may_be_read_before(subject, earlier(path)):
             raise RefusedError("what runs before it may change the receiver")
         return Bound(condition, None)
-    if isinstance(site.block_scope, ast.ClassDef):
-        raise RefusedError("a name bound here would become an attribute of the class")
     if not may_run_before(subject, earlier(path)):
         raise RefusedError("the receiver would be evaluated before what stands before it")
-    return Bound(condition, fresh_name(site.block_scope, site.source.tree, subject))
+    return Bound(condition, _name_for(site, subject))
 
 
 def _subject_path(site: Site, condition: Condition, outer: cst.BaseExpression) -> list[Step]:
@@ -241,6 +244,14 @@ class Ahead:
     def subject(self) -> cst.BaseExpression:
         """How the condition names its subject."""
         return cst.Name(self.name) if self.name else one_line(bare(self.condition.subject))
+
+    @property
+    def hoisted(self) -> list[cst.BaseStatement]:
+        """The assignment of the name, if there is one."""
+        if self.name is None:
+            return []
+        subject = bare(self.condition.subject)
+        return [assignment(self.name, subject.value if isinstance(subject, cst.NamedExpr) else subject)]
 
     @property
     def positive(self) -> cst.BaseExpression:
@@ -269,9 +280,16 @@ def ahead(site: Site, condition: Condition) -> Ahead:
         raise RefusedError("the statement does not always evaluate the receiver")
     if not may_run_before(subject, earlier(path)):
         raise RefusedError("the receiver would be evaluated before what stands before it")
+    return Ahead(condition, _name_for(site, subject), ())
+
+
+def _name_for(site: Site, subject: cst.BaseExpression) -> str:
+    """What a value that may not be evaluated twice is called: as the code calls it already (`x := f()`), or anew."""
+    if isinstance(subject, cst.NamedExpr):
+        return cst.ensure_type(subject.target, cst.Name).value
     if isinstance(site.block_scope, ast.ClassDef):
         raise RefusedError("a name bound here would become an attribute of the class")
-    return Ahead(condition, fresh_name(site.block_scope, site.source.tree, subject), ())
+    return fresh_name(site.block_scope, site.source.tree, subject)
 
 
 def _require_own_statement(site: Site) -> None:

@@ -9,9 +9,10 @@ import libcst as cst
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.conditions import ahead, condition_for
-from codemods.selfdebug.edits import assignment, conditional, line, replace_statement, with_name
+from codemods.selfdebug.edits import conditional, line, replace_statement, with_name
+from codemods.selfdebug.lengths import with_later_uses
 from codemods.selfdebug.scopes import own_nodes
-from codemods.selfdebug.sites import bare, require_function
+from codemods.selfdebug.sites import require_function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,16 +25,16 @@ _LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
 def leave_before(site: Site, parameters: Parameters, exit_: cst.BaseSmallStatement) -> Rewrite:
-    """The unit with `if not condition: exit` before the statement. Raises RefusedError where it would change more."""
-    condition = condition_for(site, parameters)
+    """The unit with `if not condition: exit` before the statement. Raises RefusedError where it would change more.
+
+    A sequence that is too short leaves as well where only a later statement needs more of it.
+    """
+    condition = with_later_uses(site, condition_for(site, parameters))
     before = ahead(site, condition)
 
     def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
         guard = conditional(before.negative, [line(exit_)])
-        if before.name is None:
-            return [guard, statement]
-        hoisted = assignment(before.name, bare(condition.subject))
-        return [hoisted, guard, with_name(statement, condition.subject, before.name)]
+        return [*before.hoisted, guard, with_name(statement, condition.subject, before.name)]
 
     return replace_statement(site, make)
 

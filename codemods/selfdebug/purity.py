@@ -39,13 +39,13 @@ def is_constant(node: cst.BaseExpression) -> bool:
 
 
 def may_ask_again(node: cst.BaseExpression) -> bool:
-    """Whether a condition may be evaluated once more: comparisons, `not`, `and`, `or` of what may be read again."""
+    """Whether a condition or an index may be evaluated once more: questions and sums of what may be read again."""
     if may_repeat(node) or is_constant(node):
         return True
-    if isinstance(node, cst.BooleanOperation):
+    if isinstance(node, cst.BooleanOperation | cst.BinaryOperation):
         return may_ask_again(node.left) and may_ask_again(node.right)
     if isinstance(node, cst.UnaryOperation):
-        return isinstance(node.operator, cst.Not) and may_ask_again(node.expression)
+        return isinstance(node.operator, cst.Not | cst.Minus) and may_ask_again(node.expression)
     if isinstance(node, cst.Comparison):
         return may_ask_again(node.left) and all(may_ask_again(each.comparator) for each in node.comparisons)
     if isinstance(node, cst.Call) and m.matches(node.func, _QUESTIONS):

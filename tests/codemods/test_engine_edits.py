@@ -22,7 +22,48 @@ ERROR = Parameters("0", Test.NO_EXCEPTION, ("KeyError",))
 EDITS = [
     # conditions
     ("conditional-expression", RANGE, "x = ‹«xs»[-2]›\n", "x = xs[-2] if len(xs) >= 2 else 0\n"),
-    ("conditional-expression", RANGE, "x = ‹«xs»[i]›\n", "x = xs[i] if -len(xs) <= i < len(xs) else 0\n"),
+    ("conditional-expression", RANGE, "x = ‹«xs»[i]›\n", "x = xs[i] if i < len(xs) else 0\n"),
+    ("conditional-expression", RANGE, "x = ‹«xs»[-n]›\n", "x = xs[-n] if -len(xs) <= -n < len(xs) else 0\n"),
+    ("conditional-expression", RANGE, "x = ‹«xs»[i + 1]›\n", "x = xs[i + 1] if i + 1 < len(xs) else 0\n"),
+    (
+        "condition-prefix",
+        Parameters(),
+        "while ‹(«m := f()»).group(1)›: pass\n",
+        "while (m := f()) is not None and m.group(1): pass\n",
+    ),
+    (
+        "early-return",
+        Parameters("0"),
+        "def f():\n    if ‹(«m := g()»).ok›: return m\n",
+        "def f():\n    m = g()\n    if m is None:\n        return 0\n    if m.ok: return m\n",
+    ),
+    *(
+        (
+            "early-return",
+            RANGE,
+            f"def f(r, a):\n    x = ‹«r»[0]›\n{later}",
+            f"def f(r, a):\n    if {asked}:\n        return 0\n    x = r[0]\n{later}",
+        )
+        for later, asked in [
+            ("    return r[2] + r[1]\n", "len(r) < 3"),
+            ("    return r[-2]\n", "len(r) < 2"),
+            ("    return r[a], r[:3], r['k'], a[4]\n", "len(r) <= 0"),
+            ("    return a and r[2]\n", "len(r) <= 0"),
+            ("    return [r[2] for b in a]\n", "len(r) <= 0"),
+            ("    r = a\n    return r[2]\n", "len(r) <= 0"),
+            ("    if a: return r[2]\n", "len(r) <= 0"),
+            ("    y, z = r\n    return r[1]\n", "len(r) != 2"),
+            ("    y, *z = r\n    return r[1]\n", "len(r) < 2"),
+            ("    return x\n    r[3]\n", "len(r) <= 0"),
+        ]
+    ),
+    (
+        "early-return",
+        RANGE,
+        "def f(r):\n    try:\n        x = ‹«r»[0]›; y = r[1]\n    except KeyError: pass\n",
+        "def f(r):\n    try:\n        if len(r) <= 0:\n            return 0\n        x = r[0]\n        y = r[1]\n"
+        "    except KeyError: pass\n",
+    ),
     ("conditional-expression", RANGE, "x = ‹«f()»[0]›\n", "x = found[0] if len((found := f())) > 0 else 0\n"),
     ("conditional-expression", KEY, "x = ‹«d».pop(k)›\n", "x = d.pop(k) if k in d else 0\n"),
     ("conditional-expression", KEY, "x = ‹«d»[(a, 'b')]›\n", "x = d[(a, 'b')] if (a, 'b') in d else 0\n"),

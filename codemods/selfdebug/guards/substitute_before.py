@@ -18,13 +18,12 @@ from codemods.selfdebug.base import (
     RefusedError,
     Test,
 )
-from codemods.selfdebug.conditions import Ahead, ahead, condition_for
+from codemods.selfdebug.conditions import ahead, condition_for
 from codemods.selfdebug.defaults import default_apart
-from codemods.selfdebug.edits import assignment, conditional, line, replace_statement, with_name
+from codemods.selfdebug.edits import conditional, line, replace_statement, with_name
 from codemods.selfdebug.purity import names_in
 from codemods.selfdebug.runs import surely_bound_before
 from codemods.selfdebug.scopes import bound_by
-from codemods.selfdebug.sites import bare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +70,9 @@ class SubstituteBefore(Guard):
         def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
             given = line(cst.Assign([cst.AssignTarget(cst.Name(name))], default))
             guard = conditional(before.negative, [given])
-            return [*_hoisted(before), guard, with_name(statement, condition.subject, before.name)]
+            return [*before.hoisted, guard, with_name(statement, condition.subject, before.name)]
 
         return replace_statement(site, make)
-
-
-def _hoisted(before: Ahead) -> list[cst.BaseStatement]:
-    return [assignment(before.name, bare(before.condition.subject))] if before.name else []
 
 
 def _local_name(site: Site) -> str:

@@ -8,9 +8,8 @@ import libcst as cst
 
 from codemods.selfdebug.base import CONDITIONS, Example, Family, Guard, Parameters, Refusal, Test
 from codemods.selfdebug.conditions import ahead, condition_for
-from codemods.selfdebug.edits import assignment, conditional, deeper, replace_run, with_name
+from codemods.selfdebug.edits import conditional, deeper, replace_run, with_name
 from codemods.selfdebug.runs import dependent_run
-from codemods.selfdebug.sites import bare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,8 +96,6 @@ class WrapStatement(Guard):
             first, *rest = statements
             skipped = [with_name(first, condition.subject, before.name), *rest]
             wrapped = conditional(before.positive, [deeper(site, each) for each in skipped])
-            if before.name is None:
-                return [wrapped]
-            return [assignment(before.name, bare(condition.subject)), wrapped]
+            return [*before.hoisted, wrapped]
 
         return replace_run(site, count, make)
