@@ -3,12 +3,14 @@
 python -m benchmarks snapshot [--rounds N] [--files 1000 10000 100000] [--place DIR ...] [--folder PATH]
 
 A snapshot is synced to the disk before the first edit, a stash is not synced at all. So each size is measured in each
-`--place`: by default a folder of the disk and, where there is one, a folder in memory, where a sync costs nothing.
+`--place`: by default a folder of the disk and, where there is one, a folder in memory, where a sync costs nothing. The
+third way does nothing but sync as many small files and folders, on the same disk: no snapshot can be quicker there.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import uuid
 from pathlib import Path
@@ -17,6 +19,7 @@ import pygit2
 
 from benchmarks.measure import Timing, interleaved, report
 from selfdebug.workspace import Workspace
+from selfdebug.workspace.durable import Step, watched
 
 AUTHOR = pygit2.Signature("case", "case@example.org")
 MEMORY = Path("/dev/shm")
@@ -48,19 +51,41 @@ def kept_and_restored(root: Path) -> None:
 
 def stashed_and_popped(made: pygit2.Repository) -> None:
     """The same by git's own means, and without syncs, as pygit2 has it."""
-    pygit2.settings.enable_fsync_gitdir(False)  # which a snapshot has turned on for the whole process
     made.stash(AUTHOR)
     made.stash_pop()
 
 
+def syncs_of(root: Path) -> tuple[str, ...]:
+    """What a snapshot, an edit and a roll back sync, in order: `sync` for a file, `sync-folder` for a folder."""
+    steps: list[Step] = []
+    with watched(steps.append):
+        kept_and_restored(root)
+    return tuple(step.operation for step in steps if step.operation.startswith("sync"))
+
+
+def synced_alone(root: Path, operations: tuple[str, ...]) -> None:
+    """Write and sync small files, and their folder, as often as given."""
+    with tempfile.TemporaryDirectory(dir=root) as folder:
+        for number, operation in enumerate(operations):
+            is_file = operation == "sync"
+            path, flags = (f"{folder}/{number}", os.O_CREAT | os.O_WRONLY) if is_file else (folder, os.O_RDONLY)
+            descriptor = os.open(path, flags)
+            if is_file:
+                os.write(descriptor, b"VALUE = None\n")
+            os.fsync(descriptor)
+            os.close(descriptor)
+
+
 def measured(place: Path, subject: str, files: int, rounds: int) -> list[Timing]:
-    """Both ways in a new repository."""
+    """All ways in a new repository."""
     with tempfile.TemporaryDirectory(dir=place) as folder:
         root = Path(folder)
         made = repository(root, files)
+        operations = syncs_of(root)
         ways = {
             "stash and pop with pygit2": lambda: stashed_and_popped(made),
             "snapshot and roll back": lambda: kept_and_restored(root),
+            "the syncs alone": lambda: synced_alone(root / ".git", operations),
         }
         return interleaved(subject, ways, rounds)
 

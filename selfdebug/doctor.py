@@ -18,7 +18,8 @@ from selfdebug.errors import EnvironmentUnusableError, LockedError, SelfdebugErr
 from selfdebug.pytest_process import Interpreter
 from selfdebug.version import __version__
 from selfdebug.workspace import RunStatus, Workspace
-from selfdebug.workspace.repository import GitRefusedError, GitStore
+from selfdebug.workspace.errors import GitRefusedError
+from selfdebug.workspace.repository import GitStore
 
 LIBRARIES = ("libcst", "click", "pygit2", "pytest")
 EXTRAS = ("rich",)

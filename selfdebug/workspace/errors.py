@@ -29,6 +29,14 @@ class ChangedMeanwhileError(WorkspaceError):
         self.copies = tuple(copies)
 
 
+class GitRefusedError(Exception):
+    """Git cannot hold these files here; `str(error)` says why, as the end of a sentence."""
+
+
+class ReferenceLockedError(GitRefusedError):
+    """A lock file, of a git command at work or of one that was killed, keeps a reference from being changed."""
+
+
 def shown(file: str) -> str:
     """A file name as it may go to a terminal: escapes and undecodable bytes are written out."""
     return file if file.isprintable() else ascii(file)

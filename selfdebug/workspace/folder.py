@@ -13,7 +13,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -85,12 +85,18 @@ class Folder:
 
     def enter(self, name: str, *, create: bool = False) -> Folder:
         """Open the folder `name` in this one, which must not be a link; `create` makes it first, durably."""
-        if create and self.stat(name) is None:
-            announce("mkdir", name)
-            with contextlib.suppress(FileExistsError):  # another process made it in this moment
-                os.mkdir(name, 0o777, dir_fd=self._fd)
+        if create and self.make(name):
             self.sync()
         return Folder(os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd), self.path / name)
+
+    def make(self, name: str) -> bool:
+        """Make the folder `name` where there is nothing; says whether it had to. Its name is durable after `sync`."""
+        if self.stat(name) is not None:
+            return False
+        announce("mkdir", name)
+        with contextlib.suppress(FileExistsError):  # another process made it in this moment
+            os.mkdir(name, 0o777, dir_fd=self._fd)
+        return True
 
     def names(self) -> list[str]:
         """The names in this folder, in no order."""
@@ -282,6 +288,22 @@ class Folder:
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
                 raise
+
+
+def sync_all(top: Path, files: Sequence[str]) -> None:
+    """Make files durable, named relative to the folder `top`, then that and each folder on the way to them, once.
+
+    Raises OSError. A file that is gone is left out: whoever took it away has put its content elsewhere.
+    """
+    leading = {""}
+    for file in files:
+        parent, _, name = file.rpartition("/")
+        with contextlib.suppress(FileNotFoundError), Folder.open(top / parent) as folder:
+            folder.sync_file(name)
+            leading.update(file[:at] for at, sign in enumerate(file) if sign == "/")
+    for parent in sorted(leading, key=len, reverse=True):
+        with Folder.open(top / parent) as folder:
+            folder.sync()
 
 
 def _write(fd: int, name: str, data: bytes) -> None:

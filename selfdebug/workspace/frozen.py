@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from selfdebug.errors import WorkspaceError
+from selfdebug.workspace.errors import GitRefusedError
 from selfdebug.workspace.mirror import add_worktree, exclude, remove_worktree
 from selfdebug.workspace.project import explained
-from selfdebug.workspace.repository import GitRefusedError, GitStore
+from selfdebug.workspace.repository import GitStore
 from selfdebug.workspace.tree_copy import TreeCopy
 
 _TREE, _REPOSITORY, _INDEX, _COPIES, _RECORD = "tree", "repository.git", "index", "copies", "frozen.json"

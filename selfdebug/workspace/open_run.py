@@ -14,13 +14,14 @@ import time
 from collections.abc import Mapping, Sequence
 
 from selfdebug.errors import InputError, WorkspaceError
-from selfdebug.workspace.errors import ChangedMeanwhileError, ReadOnlyError, shown
+from selfdebug.workspace.errors import ChangedMeanwhileError, GitRefusedError, ReadOnlyError, shown
 from selfdebug.workspace.folder import CannotReplaceError, Content, Folder
 from selfdebug.workspace.journal import Begun, Ended, Final, LeftAlone, Planned, Saved, Snapshotted, Stashed
+from selfdebug.workspace.objects import GitFile
 from selfdebug.workspace.places import Located, folder_of
 from selfdebug.workspace.project import Project, explained
 from selfdebug.workspace.records import Kept, RollBack, RunStatus
-from selfdebug.workspace.repository import GitFile, GitRefusedError, StashEntry
+from selfdebug.workspace.repository import StashEntry
 from selfdebug.workspace.restore import Restorer, content_of, temporary_name
 from selfdebug.workspace.run_folder import RunFolder, digest
 

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Container
 
 from selfdebug.errors import InputError, UsageError
-from selfdebug.workspace.errors import ChangedMeanwhileError, shown
+from selfdebug.workspace.closed import add_closed, closed_runs, replace_closed
+from selfdebug.workspace.errors import ChangedMeanwhileError, GitRefusedError, ReferenceLockedError, shown
 from selfdebug.workspace.folder import Folder
 from selfdebug.workspace.journal import RunState, Undoing
 from selfdebug.workspace.open_run import end_restored
 from selfdebug.workspace.project import Project
 from selfdebug.workspace.records import Conflict, JournalRun, Recovery, RollBack, RunStatus, Undo
-from selfdebug.workspace.repository import GitRefusedError
 from selfdebug.workspace.run_folder import RUNS_NAME, RunFolder, digest, opened_run, run_ids
 
 _REMEMBERED = 50  # how many ended runs can still be undone
 
 
-def states(state: Folder) -> dict[str, RunState]:
-    """What each journal says, oldest run first; folders without a readable journal are left out."""
+def states(state: Folder, but: Container[str] = ()) -> dict[str, RunState]:
+    """What the journals say, but those of some runs, oldest run first; a folder without a readable one is left out."""
     found: dict[str, RunState] = {}
     for run_id in run_ids(state):
-        with contextlib.suppress(OSError), opened_run(state, run_id) as run:
-            if run.state.run_id:
-                found[run_id] = run.state
+        if run_id not in but:
+            with contextlib.suppress(OSError), opened_run(state, run_id) as run:
+                if run.state.run_id:
+                    found[run_id] = run.state
     return dict(sorted(found.items(), key=lambda item: item[1].started))
 
 
 def unfinished(state: Folder) -> list[str]:
     """The ids of runs whose files may not be as they should, newest first."""
-    return [run_id for run_id, run in reversed(states(state).items()) if run.status.is_unfinished]
+    known = states(state, but=closed_runs(state))
+    return [run_id for run_id, run in reversed(known.items()) if run.status.is_unfinished]
 
 
 def history(state: Folder) -> tuple[JournalRun, ...]:
@@ -61,6 +64,7 @@ def undo(project: Project, state: Folder, run_id: str | None) -> Undo:
                 f"Run {chosen} is not undone, because files have been changed since: {_listed(changed)}.",
                 [conflict.copy for conflict in changed],
             )
+        replace_closed(state, {name: began for name, began in closed_runs(state).items() if name != chosen})
         run.note(Undoing(time.time()))
         result = end_restored(project, run, RunStatus.UNDONE, by_recovery=False)
     conflicts = (*result.conflicts, *result.pending)
@@ -69,17 +73,41 @@ def undo(project: Project, state: Folder, run_id: str | None) -> Undo:
 
 def prune(project: Project, state: Folder, current: str) -> None:
     """Forget the oldest ended runs beyond the remembered ones, and folders in which no run ever began."""
-    known = states(state)
-    ended = [run_id for run_id, run in known.items() if not run.status.is_unfinished]
-    old = {*ended[: max(0, len(ended) - _REMEMBERED)], *(run_id for run_id in run_ids(state) if run_id not in known)}
-    for run_id in old - {current}:
-        with contextlib.suppress(GitRefusedError):
-            if run_id not in known or known[run_id].reference is not None:
-                project.git().release(run_id)
-        with contextlib.suppress(OSError), state.enter(RUNS_NAME) as runs:
-            with opened_run(state, run_id) as run:
-                run.clear()
+    closed = closed_runs(state)
+    others = states(state, but=closed)
+    ended = {run_id: run.started for run_id, run in others.items() if not run.status.is_unfinished}
+    add_closed(state, ended)
+    there = set(run_ids(state))
+    began = {run_id: at for run_id, at in {**closed, **ended}.items() if run_id in there}
+    oldest = sorted(began, key=began.__getitem__)[: max(0, len(began) - _REMEMBERED)]
+    for run_id in {*oldest, *(there - closed.keys() - others.keys())} - {current}:
+        if _is_forgotten(project, state, run_id):
+            began.pop(run_id, None)
+    if len(closed) > 2 * _REMEMBERED:
+        replace_closed(state, began)
+
+
+def _is_forgotten(project: Project, state: Folder, run_id: str) -> bool:
+    """Forget a run; one whose reference is locked or whose folder cannot be removed is left to the next time."""
+    try:
+        with opened_run(state, run_id) as run:
+            if not run.state.run_id or run.state.reference is not None:
+                _release(project, run_id)
+            run.clear()
+        with state.enter(RUNS_NAME) as runs:
             runs.remove_folder(run_id)
+    except (OSError, ReferenceLockedError):
+        return False
+    return True
+
+
+def _release(project: Project, run_id: str) -> None:
+    try:
+        project.git().release(run_id)
+    except ReferenceLockedError:
+        raise
+    except GitRefusedError:
+        return  # there is no repository any more
 
 
 def _kept_run(known: dict[str, RunState], run_id: str | None) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfdebug.errors import InputError
+from selfdebug.workspace.errors import GitRefusedError
 from selfdebug.workspace.folder import CannotReplaceError, Content, Folder
 from selfdebug.workspace.journal import Saved
 from selfdebug.workspace.places import Located, folder_of, locate
 from selfdebug.workspace.records import Conflict, RollBack
-from selfdebug.workspace.repository import GitRefusedError, GitStore
+from selfdebug.workspace.repository import GitStore
 from selfdebug.workspace.run_folder import RunFolder, digest
 
 _CHANGED = "it was changed by someone else during the run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from selfdebug.errors import UsageError
@@ -23,19 +23,24 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def is_run_id(text: str) -> bool:
+    """Whether a text could be the name of a run's folder and of its git reference."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
 def checked_run_id(run_id: str) -> str:
     """The id itself. Raises UsageError where it could not be a file and a git reference."""
-    if not _RUN_ID.fullmatch(run_id):
+    if not is_run_id(run_id):
         raise UsageError(f"{run_id!a} is no run id: letters, digits, - and _ only.")
     return run_id
 
 
 class RunFolder:
-    """An open run folder and what its journal says so far."""
+    """An open run folder and what its journal says so far; `unsynced` are folders above it that got a new name."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, unsynced: Sequence[Folder] = ()) -> None:
         self._folder = folder
-        self._has_new_names = False
+        self._unsynced = list(unsynced)
         self.state = RunState()
         if folder.stat(_JOURNAL_NAME) is not None:
             self.state = fold(folder.read(_JOURNAL_NAME).data.splitlines())
@@ -57,7 +62,8 @@ class RunFolder:
 
     def prepare(self, record: Record) -> None:
         """Append to the journal; durable with the next `note`, which has to come before anything is edited."""
-        self._has_new_names |= self._folder.stat(_JOURNAL_NAME) is None
+        if self._folder.stat(_JOURNAL_NAME) is None:
+            self._unsynced.insert(0, self._folder)
         self._folder.append(_JOURNAL_NAME, encode(record))
         self.state.add(record)
 
@@ -65,9 +71,9 @@ class RunFolder:
         """Append to the journal; it is durable with all that was prepared and saved when this returns."""
         self.prepare(record)
         self._folder.sync_file(_JOURNAL_NAME)
-        if self._has_new_names:
-            self._folder.sync()
-            self._has_new_names = False
+        for folder in dict.fromkeys(self._unsynced):
+            folder.sync()
+        self._unsynced.clear()
 
     def save(self, stem: str, data: bytes, label: str = "bak") -> str:
         """Keep a copy, durable with the next `note`; returns its name in the folder.
@@ -77,7 +83,7 @@ class RunFolder:
         copy = f"{stem}.{label}"
         self._folder.remove(copy)
         self._folder.create(copy, data)
-        self._has_new_names = True
+        self._unsynced.insert(0, self._folder)
         return copy
 
     def announce_overwriting(self, saved: Saved, current: bytes, data: bytes) -> None:
@@ -143,8 +149,10 @@ class RunFolder:
 @contextmanager
 def opened_run(state: Folder, run_id: str, *, create: bool = False) -> Iterator[RunFolder]:
     """Open the folder of a run. Raises OSError where it is absent or not a plain folder."""
-    with state.enter(RUNS_NAME, create=create) as runs, runs.enter(run_id, create=create) as folder:
-        yield RunFolder(folder)
+    with state.enter(RUNS_NAME, create=create) as runs:
+        is_new = create and runs.make(run_id)
+        with runs.enter(run_id) as folder:
+            yield RunFolder(folder, [runs] if is_new else [])
 
 
 def run_ids(state: Folder) -> list[str]:
@@ -152,4 +160,4 @@ def run_ids(state: Folder) -> list[str]:
     if state.stat(RUNS_NAME) is None:
         return []
     with state.enter(RUNS_NAME) as runs:
-        return [name for name in runs.names() if _RUN_ID.fullmatch(name)]
+        return [name for name in runs.names() if is_run_id(name)]

@@ -12,13 +12,13 @@ from pathlib import Path
 from selfdebug.errors import LockedError, UsageError, WorkspaceError
 from selfdebug.workspace import past
 from selfdebug.workspace.backups import Backups
+from selfdebug.workspace.errors import GitRefusedError
 from selfdebug.workspace.folder import Folder
 from selfdebug.workspace.lock import held
 from selfdebug.workspace.open_run import OpenRun
 from selfdebug.workspace.past_changes import PastChange
 from selfdebug.workspace.project import Project, cause, explained
 from selfdebug.workspace.records import JournalRun, Kept, Owner, Recovery, RollBack, Undo
-from selfdebug.workspace.repository import GitRefusedError
 from selfdebug.workspace.run_folder import checked_run_id, opened_run
 from selfdebug.workspace.state import dry_trace_dir, find_state_dir, made, opened, repair_marks
 
@@ -232,6 +232,11 @@ class Workspace:
         if self._run is None:
             raise WorkspaceError("No snapshot was taken, so nothing is edited.")
         return self._run
+
+    def find_repository(self) -> None:
+        """Look for the repository now, so that the first snapshot need not."""
+        with contextlib.suppress(GitRefusedError):
+            self._project.git()
 
     def past_changes(self) -> Iterator[PastChange]:
         """What earlier commits made of the project's files, newest first, bounded; none where git cannot tell."""

@@ -10,8 +10,11 @@ import pytest
 
 from selfdebug.errors import UsageError
 from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, past
+from selfdebug.workspace.closed import closed_runs
+from selfdebug.workspace.durable import Step, watched
 from selfdebug.workspace.journal import Begun, Ended, Final, LeftAlone, Planned, Record, Saved, decode, encode
 from selfdebug.workspace.run_folder import digest
+from selfdebug.workspace.state import opened
 from workspace.git_projects import files_at, git
 
 Locked = Callable[..., Workspace]
@@ -135,6 +138,49 @@ def test_old_runs_are_forgotten_with_their_references(repo: Path, monkeypatch: p
     assert git(repo, "for-each-ref", "--format=%(refname)", "refs/selfdebug").split() == [
         f"refs/selfdebug/{name}" for name in ("last", "run2", "run3")
     ]
+
+
+def test_runs_that_are_over_are_listed_and_their_journals_left_alone(plain: Path) -> None:
+    for name in ("first", "second", "third"):
+        _run(plain, name, {"b.py": f"by = '{name}'\n".encode()})
+    with opened(plain, plain / ".selfdebug") as state:
+        assert state is not None
+        assert list(closed_runs(state)) == ["first", "second"]
+        assert list(past.states(state, but=closed_runs(state))) == ["third"]
+
+
+@pytest.mark.parametrize("line", ["third", "third soon", "../third 1.0", "third 1.0 2.0", "\0\0third 1.0", "é 1.0"])
+def test_lines_that_are_torn_or_foreign_close_no_run(plain: Path, line: str) -> None:
+    _run(plain, "third", {"b.py": b"b = 2\n"})
+    (plain / ".selfdebug/closed-runs").write_text(f"second 1.5\n{line}")
+    with opened(plain, plain / ".selfdebug") as state:
+        assert state is not None
+        assert closed_runs(state) == {"second": 1.5}
+
+
+def test_a_listed_run_whose_undoing_was_cut_is_finished(plain: Path) -> None:
+    _run(plain, "first", {"b.py": b"b = 2\n"})
+    _run(plain, "second", {"pkg/a.py": b"a\n"})
+
+    def cut(step: Step) -> None:
+        if (step.operation, step.name) == ("rename", "b.py"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), watched(cut):
+        Workspace.open(plain).undo("first")
+    assert (plain / "b.py").read_bytes() == b"b = 2\n"
+    recovery = Workspace.open(plain).recover()
+    assert recovery is not None
+    assert (recovery.run_id, (plain / "b.py").read_bytes()) == ("first", b"b = 1\n")
+
+
+def test_the_list_does_not_grow_without_end(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past, "_REMEMBERED", 2)
+    for number in range(9):
+        _run(plain, f"run{number}", {"b.py": b"b = %d\n" % (number + 2)})
+    listed = (plain / ".selfdebug/closed-runs").read_text().splitlines()
+    assert len(listed) <= 2 * 2 + 1
+    assert [run.run_id for run in Workspace.open(plain).history()] == ["run6", "run7", "run8"]
 
 
 def test_lines_about_files_that_were_never_saved_are_left_out(plain: Path) -> None:
