@@ -87,7 +87,22 @@ class History:
 
     def group(self, spot: Spot) -> tuple[int, int]:
         """The first and the last index of the steps that execute the same clause as `spot` without a break."""
-        clauses = set(self.clauses(spot))
+        known = self._groups.setdefault(spot.frame.number, {})
+        if spot.index not in known:
+            clauses = set(self.clauses(spot))
+            first, last = self._group_of(spot, clauses)
+            # A comprehension of a thousand turns is one group: it is walked through once, not for each of its steps.
+            for index in range(first, last + 1):
+                if set(self.clauses(Spot(spot.frame, index))) == clauses:
+                    known[index] = first, last
+        return known[spot.index]
+
+    @cached_property
+    def _groups(self) -> dict[int, dict[int, tuple[int, int]]]:
+        """The groups that were asked for, by frame and index."""
+        return {}
+
+    def _group_of(self, spot: Spot, clauses: set[Clause]) -> tuple[int, int]:
         first = last = spot.index
         steps = spot.frame.steps
         while first > 0 and self._continues(spot.frame, first - 1, clauses):
@@ -115,7 +130,7 @@ class History:
 
     def at(self, frame: TracedFrame, sequence: int) -> Spot | None:
         """The line step that `frame` was executing at `sequence`."""
-        index = bisect_left([step.sequence for step in frame.steps], sequence) - 1
+        index = bisect_left(frame.steps, sequence, key=lambda step: step.sequence) - 1
         while index >= 0 and frame.steps[index].kind != "line":
             index -= 1
         return Spot(frame, index) if index >= 0 else None

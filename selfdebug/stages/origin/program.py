@@ -90,14 +90,20 @@ class Program:
         """The attributes and items that the clauses at a line store or delete."""
         return self._stored.get(line, ())
 
-    def stores_under(self, key: object) -> Iterator[tuple[Clause, ast.expr]]:
+    def stores_under(self, key: object) -> Sequence[tuple[Clause, ast.expr]]:
         """The clauses that store under a constant key, each with the expression of the container."""
+        return self._stores_by_key.get(key, ())
+
+    @cached_property
+    def _stores_by_key(self) -> dict[object, list[tuple[Clause, ast.expr]]]:
+        found: dict[object, list[tuple[Clause, ast.expr]]] = {}
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
                 constant = constant_of(node.slice)
                 clause = self.clause_of(node)
-                if clause is not None and constant is not None and constant[0] == key:
-                    yield clause, node.value
+                if clause is not None and constant is not None:
+                    found.setdefault(constant[0], []).append((clause, node.value))
+        return found
 
     def attributes_set(self, method: ast.AST, owner: str) -> Iterator[tuple[Clause, str]]:
         """The clauses of a method that store an attribute of the object that it calls `owner`."""
@@ -229,6 +235,14 @@ def evaluated(clause: ast.AST) -> Iterator[ast.AST]:
             yield child
             if not isinstance(child, ast.Lambda):
                 yield from evaluated(child)
+
+
+def in_order_of_evaluation(node: ast.AST) -> Iterator[ast.AST]:
+    """The own expressions of a clause, arguments before the call that takes them."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case | ast.Lambda):
+            yield from in_order_of_evaluation(child)
+            yield child
 
 
 def stored_names(clause: Clause) -> Iterator[tuple[str, ast.AST]]:
