@@ -86,7 +86,9 @@ def own_statements(owner: ast.AST) -> Iterator[ast.stmt]:
             todo.extend([*ast.iter_child_nodes(node)][::-1])
 
 
-def parameter_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+def parameter_defaults(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+) -> Iterator[tuple[str, ast.expr]]:
     """The parameters of a function that have a default, each with it."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from selfdebug.model import TracedFrame
+from selfdebug.stages.origin.arguments import parameter_names
 from selfdebug.stages.origin.bindings import latest_binding
-from selfdebug.stages.origin.calls import from_step, parameter_names
+from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import called_name, clause_nodes
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Path, Quest

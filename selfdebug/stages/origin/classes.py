@@ -6,8 +6,8 @@ import ast
 from dataclasses import replace
 
 from selfdebug.model import TracedFrame, TracedValue
+from selfdebug.stages.origin.arguments import Began, argument_for
 from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding, with_kind
-from selfdebug.stages.origin.calls import Began, argument_for
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import called_name, clause_nodes, key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Member, Quest

@@ -8,8 +8,8 @@ from dataclasses import replace
 from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import pytest_values
+from selfdebug.stages.origin.arguments import parameter_names
 from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding
-from selfdebug.stages.origin.calls import parameter_names
 from selfdebug.stages.origin.control import absent_assignment
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import Program, Scope, stored_names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from selfdebug.stages.origin.calls import Argument, from_step
+from selfdebug.stages.origin.arguments import Argument
+from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.history import is_same
 from selfdebug.stages.origin.program import called_name
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from selfdebug.stages.origin.arguments import parameter_names
 from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding, way_to
-from selfdebug.stages.origin.calls import parameter_names
 from selfdebug.stages.origin.control import absent_assignment
 from selfdebug.stages.origin.enclosing import binds, follow_enclosing
 from selfdebug.stages.origin.parameters import from_argument

@@ -7,8 +7,8 @@ import ast
 from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import pytest_values
+from selfdebug.stages.origin.arguments import Began, argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.callbacks import from_outside, from_partial, started_elsewhere
-from selfdebug.stages.origin.calls import Began, argument_for, call_of, default_of, parameter_names
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import called_name

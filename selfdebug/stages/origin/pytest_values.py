@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from codemods.selfdebug.expressions import constant_of, is_none
 from selfdebug.model import TracedValue
-from selfdebug.stages.origin.calls import Made, default_of, from_step
+from selfdebug.stages.origin.arguments import default_of
+from selfdebug.stages.origin.calls import Made, from_step
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import Program, called_name
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
