@@ -97,30 +97,15 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
 
 
 def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, found: Recorded) -> PytestRun:
-    return PytestRun(
-        id=run_id,
-        proposed=request.node_ids,
-        command=command,
-        exit_code=None if ended.timed_out else ended.exit_code,
-        seconds=ended.seconds,
-        outcomes=tuple(found.outcomes.items()),
-        failures=tuple(found.failures),
-        hits=tuple(found.hits),
-        catches=tuple(found.catches),
-        served=tuple(sorted(found.served - found.loaded_before)),
+    exit_code = None if ended.timed_out else ended.exit_code
+    return replace(
+        found.as_run(run_id, request.node_ids, command, exit_code, ended.seconds),
         ended=found.is_ended and not ended.timed_out,
         timed_out=ended.timed_out,
         out_of_memory=request.interpreter.memory is not None and _ran_out_of_memory(ended, found),
-        collected=found.collected,
-        python=found.python,
-        pytest=found.pytest,
         output=ended.output,
         is_output_cut=ended.is_output_cut,
-        running=found.running,
         traces=tuple(replace(trace, is_narrow=isinstance(request.trace, frozenset)) for trace in found.traces),
-        returned_none=tuple(sorted(found.returned_none, key=lambda each: (each.file, each.line))),
-        halted_by=found.halted_by,
-        durations=tuple(found.durations.items()),
         calls=_calls(found) if request.calls else None,
     )
 

@@ -280,25 +280,9 @@ class ForkServer(ABC):
         return answer
 
     def _result(self, done: Done, run_id: str) -> PytestRun:
-        recorded = done.recorded
-        return PytestRun(
-            id=run_id,
-            proposed=self._node_ids,
-            command=self._command,
-            exit_code=1 if recorded.failures else 0,
-            seconds=done.seconds,
-            outcomes=tuple(recorded.outcomes.items()),
-            failures=tuple(recorded.failures),
-            hits=tuple(recorded.hits),
-            catches=tuple(recorded.catches),
-            durations=tuple(recorded.durations.items()),
-            served=tuple(sorted(recorded.served - recorded.loaded_before)),
-            ended=True,
-            collected=recorded.collected,
-            python=recorded.python,
-            pytest=recorded.pytest,
-            tier=self.tier,
-        )
+        exit_code = 1 if done.recorded.failures else 0
+        run = done.recorded.as_run(run_id, self._node_ids, self._command, exit_code, done.seconds)
+        return replace(run, tier=self.tier)
 
 
 def _why_not_here(interpreter: Interpreter) -> str | None:

@@ -13,7 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from codemods.selfdebug.spans import Span, code_point_column
-from selfdebug.model import ExceptionRecord, Failure, Frame, Function, Outcome, ProbeCatch, ProbeHit, Trace, Value, When
+from selfdebug.model import (
+    ExceptionRecord,
+    Failure,
+    Frame,
+    Function,
+    Outcome,
+    ProbeCatch,
+    ProbeHit,
+    PytestRun,
+    Trace,
+    Value,
+    When,
+)
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.traces import TraceReader
 
@@ -43,6 +55,32 @@ class Recorded:
     durations: dict[str, float] = field(default_factory=dict)
     calls: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
     calls_gap: str = ""
+
+    def as_run(
+        self, run_id: str, proposed: tuple[str, ...], command: tuple[str, ...], exit_code: int | None, seconds: float
+    ) -> PytestRun:
+        """The record of a run in which all this was seen."""
+        return PytestRun(
+            id=run_id,
+            proposed=proposed,
+            command=command,
+            exit_code=exit_code,
+            seconds=seconds,
+            outcomes=tuple(self.outcomes.items()),
+            failures=tuple(self.failures),
+            hits=tuple(self.hits),
+            catches=tuple(self.catches),
+            served=tuple(sorted(self.served - self.loaded_before)),
+            ended=self.is_ended,
+            collected=self.collected,
+            python=self.python,
+            pytest=self.pytest,
+            running=self.running,
+            traces=tuple(self.traces),
+            returned_none=tuple(sorted(self.returned_none, key=lambda each: (each.file, each.line))),
+            halted_by=self.halted_by,
+            durations=tuple(self.durations.items()),
+        )
 
 
 def read_records(base: Path, project: ProjectFiles) -> Recorded:
