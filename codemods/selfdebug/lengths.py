@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codemods.selfdebug.base import Test
+from codemods.selfdebug.expressions import constant_of
 from codemods.selfdebug.facts import rebinds
 
 if TYPE_CHECKING:
@@ -72,11 +73,8 @@ def _always(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _constant(node: ast.expr) -> int | None:
-    sign = 1
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node, sign = node.operand, -1
-    is_number = isinstance(node, ast.Constant) and type(node.value) is int
-    return sign * node.value if is_number else None  # type: ignore[attr-defined]  # a constant, as one line above says
+    found = constant_of(node)
+    return found[0] if found and type(found[0]) is int else None
 
 
 def _parsed(code: str) -> ast.expr:

@@ -14,6 +14,7 @@ class Site(StrEnum):
     """Where a candidate edits, seen from the crash."""
 
     CRASH = "crash-statement"
+    CONDITION = "condition-of-raise"
     FUNCTION = "same-function"
     CALLER = "caller"
     ORIGIN = "origin"

@@ -78,7 +78,8 @@ class FaultLocation:
 class Observation:
     """One recorded value of one sub-expression of the failing statement.
 
-    `in_failure` says that the statement raised on this very evaluation, otherwise the value is one that worked.
+    `in_failure` says that the statement raised on this very evaluation (or, if it raises nowhere itself, led to what
+    did), otherwise the value is one that worked.
     """
 
     node_id: str | None

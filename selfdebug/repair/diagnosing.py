@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selfdebug.model import Diagnosis, ExceptionRecord, Failure, FaultKind, FaultLocation, Frame, Site
 from selfdebug.paths import is_test_file
@@ -12,6 +12,7 @@ from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
 from selfdebug.repair.origins import traced_origin, traced_run
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import MISTAKES, Unlocated, locate, locate_call
+from selfdebug.stages.locate.turned_away import deciding_condition, turned_away
 from selfdebug.stages.observe import Observed, observe, with_observed_first
 from selfdebug.stages.propose import LocatedSite
 from selfdebug.trace import mapping as record
@@ -58,6 +59,7 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
         traced = traced_run(bench, failure)  # while the process starts that looks with probes
         seen = _observed(bench, group, places)
         record.observed(step, seen.observations, seen.caught, seen.refused)
+    places = tuple(_as_seen(places, seen))
     bench.warnings.extend(seen.refused)
     if seen.run.ended and not seen.run.failures:
         return NotDiagnosed(
@@ -108,8 +110,20 @@ def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiag
         return NotDiagnosed(location.reason)
     callers = _callers(bench, frames[1:], location)
     handlers = _handlers(bench, frames[1:], leaf.exception)
-    causes = _causes(bench, leaf) if location.kind is FaultKind.DELIBERATE_RAISE else ()
-    return (LocatedSite(Site.CRASH, location, source), *causes, *callers, *handlers)
+    is_deliberate = location.kind is FaultKind.DELIBERATE_RAISE
+    causes = _causes(bench, leaf) if is_deliberate else ()
+    condition = deciding_condition(location, source) if is_deliberate else None
+    conditions = [LocatedSite(Site.CONDITION, condition, source)] if condition is not None else []
+    return (LocatedSite(Site.CRASH, location, source), *causes, *callers, *handlers, *conditions)
+
+
+def _as_seen(places: Sequence[LocatedSite], seen: Observed) -> Iterator[LocatedSite]:
+    """The places, with what a condition turned away where one raises on purpose."""
+    for place in places:
+        if place.site is not Site.CONDITION:
+            yield place
+        elif (found := turned_away(place.location, seen.observations)) is not None:
+            yield replace(place, location=found)
 
 
 def _causes(bench: Bench, failure: Failure) -> Iterator[LocatedSite]:
@@ -166,5 +180,6 @@ def _handlers(bench: Bench, frames: Sequence[Frame], exception: ExceptionRecord)
 def _observed(bench: Bench, group: Group, places: Sequence[LocatedSite]) -> Observed:
     first = node_ids(group)[:1]
     files = {place.location.file: bench.read(place.location.file) for place in places}
-    locations = [place.location for place in places]
+    # The condition first: a probe of it holds the `raise` below it, too.
+    locations = [place.location for place in sorted(places, key=lambda place: place.site is not Site.CONDITION)]
     return observe(locations, files, lambda sources: bench.look(group[:MAX_SCREENED], first, sources))

@@ -81,7 +81,7 @@ def _observations(probes: list[tuple[FaultLocation, Probed]], run: PytestRun) ->
     for location, done in probes:
         expressions = {expression.id: expression for expression in done.expressions}
         hits = [hit for hit in run.hits if hit.id in expressions]
-        failing = _in_failure(hits, [catch for catch in run.catches if catch.id == done.id])
+        failing = _in_failure(hits, _catches(location, done, probes, run))
         found.extend(
             Observation(
                 hit.node_id,
@@ -95,6 +95,19 @@ def _observations(probes: list[tuple[FaultLocation, Probed]], run: PytestRun) ->
             for hit in hits
         )
     return tuple(sorted(found, key=lambda observation: observation.sequence))
+
+
+def _catches(
+    location: FaultLocation, done: Probed, probes: Sequence[tuple[FaultLocation, Probed]], run: PytestRun
+) -> list[ProbeCatch]:
+    """What a statement raised; where it never did, what those of its function raised to which it led."""
+    own = [catch for catch in run.catches if catch.id == done.id]
+    led_to = {
+        other.id
+        for at, other in probes
+        if (at.file, at.function) == (location.file, location.function) and other != done
+    }
+    return own or [catch for catch in run.catches if catch.id in led_to]
 
 
 def _in_failure(hits: Sequence[ProbeHit], catches: Sequence[ProbeCatch]) -> frozenset[int]:

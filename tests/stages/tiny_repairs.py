@@ -19,6 +19,7 @@ from selfdebug.model import (
     Candidate,
     ExceptionRecord,
     Failure,
+    FaultKind,
     FaultLocation,
     Frame,
     ProbeCatch,
@@ -30,6 +31,7 @@ from selfdebug.model import (
 )
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import Unlocated, locate, locate_call
+from selfdebug.stages.locate.turned_away import deciding_condition, turned_away
 from selfdebug.stages.observe import observe, with_observed_first
 from selfdebug.stages.propose import Evidence, LocatedSite, apply_candidate, propose, read_expectations
 
@@ -84,13 +86,18 @@ def _diagnosed(code: str, test: str, error: Exception) -> tuple[list[LocatedSite
     assert isinstance(location, FaultLocation), location
     calls = [locate_call(frame, source) for frame in frames[1:]]
     callers = [LocatedSite(Site.CALLER, call, source) for call in calls if not isinstance(call, Unlocated)]
-    places = [location, *(caller.location for caller in callers)]
+    condition = deciding_condition(location, source) if location.kind is FaultKind.DELIBERATE_RAISE else None
+    conditions = [condition] if condition is not None else []
+    places = [*conditions, location, *(caller.location for caller in callers)]
     seen = observe(places, {MODULE: source.data}, lambda sources: _probed_run(sources, test))
     location = with_observed_first(location, seen.observations)
     failure = Failure("t", When.CALL, record, tuple(reversed(frames)))
     sentence = diagnose(failure, location, seen.observations, seen.caught, ()).sentence
     wanted = read_expectations(f"def test():\n    {test.replace(chr(10), chr(10) + '    ')}\n", 2)
-    return [LocatedSite(Site.CRASH, location, source), *callers], Evidence(record, seen.observations, wanted), sentence
+    known = [turned_away(each, seen.observations) for each in conditions]
+    sites = [LocatedSite(Site.CONDITION, each, source) for each in known if each is not None]
+    sites = [LocatedSite(Site.CRASH, location, source), *callers, *sites]
+    return sites, Evidence(record, seen.observations, wanted), sentence
 
 
 def exception_record(error: BaseException) -> ExceptionRecord:

@@ -38,7 +38,7 @@ def propose(sites: Sequence[LocatedSite], evidence: Evidence) -> Iterator[Candid
         receivers = [
             receiver
             for receiver in site.location.receivers
-            if site.site is not Site.CALLER
+            if site.site not in (Site.CALLER, Site.CONDITION)
             or site.location.kind is not FaultKind.NONE_ARGUMENT
             or any(seen.shows_none(site.location, receiver) for seen in evidence.observations)
         ]

@@ -72,6 +72,9 @@ _OWN = 5  # an object that lacks an attribute of its own was not initialised
 _FURTHER_DEFAULT = 2
 # A guard around an expression takes these along, so that its default meets only what comes after them.
 _CHAINED = frozenset({Operation.ATTRIBUTE, Operation.SUBSCRIPT, Operation.CALL, Operation.NAME})
+# A value that is turned away on purpose is let through by these; the others would turn away more, or catch it.
+_LETTING_THROUGH = frozenset({Family.CONDITION_PREFIX, Family.EARLY_RETURN, Family.CONTINUE, Family.SUBSTITUTION})
+_WIDENING, _CLASS_WIDENING = ("condition-or", "guard-widen"), "class-widen"
 _BROAD = ("Exception", "BaseException", "object")
 _COLLECTIONS = ("list", "tuple")
 _COERCIBLE = ("str", "int", "float", "bytes", "bool")
@@ -84,7 +87,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     found = _Parameters(site, receiver, evidence, statement)
     is_used_later = found.is_used_later()
     for guard, test in itertools.product(guards().values(), _tests(kind)):
-        if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, site, statement):
+        if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, test, site, statement):
             continue
         if not _is_about(guard, receiver) or (guard.family is Family.NAME and found.has_worked(test)):
             continue
@@ -104,8 +107,17 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
                     yield Order(guard, test, classes, default, base + default.cost + late, default.donor or form)
 
 
-def _is_for(guard: Guard, site: LocatedSite, statement: ast.stmt | None) -> bool:
-    """On the way of a value, another value in its place helps, or not to store it where the class has one already."""
+def _is_for(guard: Guard, test: Test, site: LocatedSite, statement: ast.stmt | None) -> bool:
+    """Whether a guard helps at such a place.
+
+    On the way of a value, another value in its place helps, or not to store it where the class has one already; at the
+    condition of a `raise`, what lets the value through.
+    """
+    if site.site is Site.CONDITION:
+        is_let_through = test is Test.NOT_NONE and guard.family in _LETTING_THROUGH
+        return (is_let_through and guard.id not in _WIDENING) or guard.id == _CLASS_WIDENING
+    if guard.id == _CLASS_WIDENING:
+        return False
     if site.site in (Site.CRASH, Site.CALLER):
         return True
     if guard.family is Family.WRAP:
@@ -176,6 +188,9 @@ class _Parameters:
                         yield (bad, name)
             elif needed_class(self._evidence.exception.message) == "str":
                 yield ("str",)
+        elif guard.id == _CLASS_WIDENING:
+            bad, _ = self._types()
+            yield from [(bad,)] if bad in self._readable else []
         elif test is Test.IS_INSTANCE and guard.about is About.ELEMENTS:
             needed = needed_class(self._evidence.exception.message)
             yield from [(needed,)] if needed else []

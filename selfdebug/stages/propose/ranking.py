@@ -36,6 +36,7 @@ _EMPTY = 1  # what has too few items often has none
 _RECEIVER = 4
 TOGETHER = 2  # by how much later several places at once are tried than the first alone
 _CALLER = 14
+_TURNED_AWAY, _BEHIND_CALLER = 3, 16
 _SITE = {Site.CRASH: 0, Site.FUNCTION: 5, Site.ORIGIN: 6}
 _SIGN = {Sign.DECLARED: 10, Sign.TAKEN_FOR_GRANTED: 8, Sign.LIKE_OTHERS: 8}
 _OR, _EMPTY_VALUES, _REPLACES_EMPTY = "or-default", frozenset(NEUTRAL) - {"True"}, 4
@@ -49,7 +50,9 @@ _MISTAKES = ("AttributeError", "NameError", "TypeError", "UnboundLocalError")
 
 
 def site_cost(site: Site, depth: int) -> int:
-    """How far a site is from the crash."""
+    """How far a site is from the crash; a condition that raises on purpose comes after the callers that it tells."""
+    if site is Site.CONDITION:
+        return _TURNED_AWAY if depth <= 1 else _BEHIND_CALLER
     return _SITE[site] if site in _SITE else _CALLER * depth
 
 
