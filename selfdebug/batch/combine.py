@@ -17,25 +17,26 @@ from itertools import accumulate
 
 from codemods.selfdebug.base import Edit
 from selfdebug.batch.records import FileChange, JobResult, Overlap
+from selfdebug.model import EditedFile
 from selfdebug.reports.diffs import blocks, lines_of
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def change_of(file: str, before: bytes, after: bytes) -> FileChange:
-    """The difference of two contents as edits of whole lines."""
-    starts = [0, *accumulate(map(len, lines_of(before)))]
+def change_of(edited: EditedFile) -> FileChange:
+    """What was done to a file, as edits of whole lines."""
+    starts = [0, *accumulate(map(len, lines_of(edited.before)))]
     edits = tuple(
         Edit(starts[block.start], starts[block.start + len(block.removed)], b"".join(block.added))
-        for block in blocks(before, after)
+        for block in blocks(edited.before, edited.after)
     )
-    return FileChange(file, sha256(before).hexdigest(), edits)
+    return FileChange(edited.file, sha256(edited.before).hexdigest(), edits)
 
 
 def combined(
     results: Iterable[JobResult], originals: Mapping[str, bytes]
-) -> tuple[tuple[tuple[str, bytes, bytes], ...], tuple[Overlap, ...]]:
-    """All patches of one project together: the files that change, before and after, and what could not go together."""
+) -> tuple[tuple[EditedFile, ...], tuple[Overlap, ...]]:
+    """All patches of one project together: the files that change, and what could not go together."""
     files = {file: _CombinedFile(data) for file, data in originals.items()}
     overlaps: list[Overlap] = []
     for result in results:
@@ -45,8 +46,8 @@ def combined(
             continue
         for change in result.changes:
             files[change.file].add(change, result.job.id)
-    changed = ((file, combination.before, combination.after) for file, combination in sorted(files.items()))
-    return tuple(each for each in changed if each[1] != each[2]), tuple(overlaps)
+    edited = (EditedFile(file, together.before, together.after) for file, together in sorted(files.items()))
+    return tuple(each for each in edited if each.before != each.after), tuple(overlaps)
 
 
 @dataclass(slots=True)

@@ -87,7 +87,7 @@ def _change(change: FileChange) -> dict[str, Any]:
 def _project(project: ProjectResult) -> dict[str, Any]:
     return {
         "project": project.project,
-        "files": [file for file, _, _ in project.files],
+        "files": [each.file for each in project.files],
         "diff": readable_diff(project.files),
         "overlaps": [asdict(overlap) for overlap in project.overlaps],
         "check": None if project.check is None else _check(project.check),

@@ -85,12 +85,12 @@ def _causes(settings: Settings) -> Causes:
 
 def _repaired(settings: Settings) -> Repaired:
     done = repair(settings, None, lambda _event: None)
-    kept = [(file, before, after) for file, before, after in done.diffs if file in done.files_patched]
+    kept = [each for each in done.diffs if each.file in done.files_patched]
     suite = next((run for run in reversed(done.runs) if not run.proposed), None)
     return Repaired(
         report=document(done),
-        changes=tuple(change_of(*each) for each in kept),
-        originals={file: before for file, before, _ in kept},
+        changes=tuple(map(change_of, kept)),
+        originals={each.file: each.before for each in kept},
         still_failing=suite.failed if suite is not None else (),
         is_passing=done.exit_code == ExitCode.PASS,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from codemods.selfdebug.base import Edit
 from selfdebug.config import Settings
-from selfdebug.model import Failure
+from selfdebug.model import EditedFile, Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ProjectResult:
-    """The patches of one project as one: each file with its bytes before and after.
+    """The patches of one project as one.
 
     `check` is None where the combination was not run. `applied` says that the user's files hold it.
     """
 
     project: str
-    files: tuple[tuple[str, bytes, bytes], ...]
+    files: tuple[EditedFile, ...]
     overlaps: tuple[Overlap, ...] = ()
     check: Check | None = None
     applied: str = ""

@@ -181,7 +181,7 @@ class _Batch:
         waiting: dict[Future[Reply], int] = {}
         for number, (project, result) in enumerate(zip(self.projects, combined, strict=True)):
             if len({each.changes for each in self._parts(project, result)}) > 1:
-                changed = {file: after for file, _, after in result.files}
+                changed = {each.file: each.after for each in result.files}
                 order = project.order("together", RunSuite(changed))
                 waiting[self.pool.submit(isolated, order, self.request.retries)] = number
         for future, number in self._as_they_end(waiting, "check", lambda number: combined[number].project):

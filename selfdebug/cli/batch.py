@@ -232,13 +232,8 @@ def _rendered(done: BatchResult, originals: document.Originals, format_name: str
     if format_name == "json":
         return dumps(document.document(done, originals))
     if format_name == "diff":
-        return whole_diff(
-            tuple(
-                (_placed(project, file), before, after)
-                for project in done.projects
-                for file, before, after in project.files
-            )
-        )
+        files = ((project, edited) for project in done.projects for edited in project.files)
+        return whole_diff([replace(edited, file=_placed(project, edited.file)) for project, edited in files])
     return "".join(f"{line}\n" for line in text.lines(done, paint)).encode("utf-8", "backslashreplace")
 
 

@@ -12,6 +12,7 @@ import click
 from selfdebug import config
 from selfdebug.cli import options, output
 from selfdebug.errors import InputError, UsageError
+from selfdebug.model import EditedFile
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
 from selfdebug.terminal import Paint, Tone, counted, one_line
@@ -65,7 +66,7 @@ def guard(
         raise UsageError(f"--diff and {'--fix' if fix else '--json'} contradict each other.")
     folder = config.project_root(root)
     looked_at = _looked_at(folder, paths, report, include_tests, jobs)
-    changes = tuple((each.file, each.before, each.after) for each in looked_at if each.after != each.before)
+    changes = [EditedFile(each.file, each.before, each.after) for each in looked_at if each.after != each.before]
     run_id = _written(folder, changes) if fix and changes else None
     if as_json:
         output.write(dumps(_document(looked_at, changes, run_id)))
@@ -108,7 +109,7 @@ def _read(report: Path) -> bytes:
         raise InputError(f"Cannot read {report}: {error.strerror or error}.") from error
 
 
-def _written(root: Path, changes: Sequence[tuple[str, bytes, bytes]]) -> str:
+def _written(root: Path, changes: Sequence[EditedFile]) -> str:
     from selfdebug.workspace.together import write_together
 
     return write_together(root, changes, "guard")
@@ -130,12 +131,10 @@ def _answer(spot: Spot, fix: bool, paint: Paint) -> str:
     return paint(f"[{'guarded by' if fix else 'guard:'} {spot.guard}]", Tone.GOOD)
 
 
-def _document(
-    looked_at: Sequence[Surveyed], changes: Sequence[tuple[str, bytes, bytes]], run_id: str | None
-) -> dict[str, object]:
+def _document(looked_at: Sequence[Surveyed], changes: Sequence[EditedFile], run_id: str | None) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": run_id,
         "spots": [asdict(spot) for each in looked_at for spot in each.spots],
-        "diff": evidence.readable_diff(tuple(changes)),
+        "diff": evidence.readable_diff(changes),
     }

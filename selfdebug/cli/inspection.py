@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from selfdebug import config
 from selfdebug.cli import options, output
 from selfdebug.cli.run import repaired_with_progress
 from selfdebug.errors import UsageError
-from selfdebug.model import Diagnosis, Failure, Frame
+from selfdebug.model import Diagnosis, EditedFile, Failure, Frame
 from selfdebug.repair import probe_failure
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
@@ -154,7 +154,7 @@ def diff(
     return repaired.exit_code
 
 
-def _show_diff(files: tuple[tuple[str, bytes, bytes], ...], color: str) -> None:
+def _show_diff(files: Sequence[EditedFile], color: str) -> None:
     """Coloured for a person, else the exact bytes."""
     paint = output.paint(color)
     if paint.enabled:

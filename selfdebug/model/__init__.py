@@ -17,7 +17,7 @@ from selfdebug.model.diagnosis import (
     Receiver,
 )
 from selfdebug.model.failures import ExceptionRecord, Failure, Frame, Place, Value, When
-from selfdebug.model.outcome import FinalStatus, ProbeReport, Progress, Repair
+from selfdebug.model.outcome import EditedFile, FinalStatus, ProbeReport, Progress, Repair
 from selfdebug.model.pytest_runs import Calls, Outcome, ProbeCatch, ProbeHit, PytestRun, Tier
 from selfdebug.model.traces import Function, Pass, Trace, TracedFrame, TracedStep, TracedValue, Tracing
 
@@ -29,6 +29,7 @@ __all__ = [
     "Caught",
     "Declined",
     "Diagnosis",
+    "EditedFile",
     "ExceptionRecord",
     "Failure",
     "FaultKind",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from selfdebug.model.attempts import Attempt
@@ -21,10 +21,19 @@ class FinalStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class EditedFile:
+    """A file that was edited, or would be: its bytes before and after."""
+
+    file: str
+    before: bytes = field(repr=False)
+    after: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Repair:
     """Everything a report needs to know of one run.
 
-    `diffs` maps each patched (or, on a dry run or a roll back, proposed) file to its bytes before and after;
+    `diffs` are the patched (or, on a dry run or a roll back, the proposed) files;
     `files_patched` are the files that the run really left changed. `backup` names what can bring the best attempt or
     the state before back: a stash entry or a file.
     """
@@ -38,7 +47,7 @@ class Repair:
     attempts: tuple[Attempt, ...] = ()
     files_patched: tuple[str, ...] = ()
     patches: tuple[Patch, ...] = ()
-    diffs: tuple[tuple[str, bytes, bytes], ...] = ()
+    diffs: tuple[EditedFile, ...] = ()
     rollback: bool = False
     dry_run: bool = False
     backup: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import (
     Attempt,
+    EditedFile,
     Diagnosis,
     Failure,
     FinalStatus,
@@ -259,7 +260,7 @@ def _with_patches(bench: Bench, work: Work, ending: Ending) -> Repair:
     return replace(
         _repair(bench, work, ending),
         patches=tuple(work.kept) or tuple(turn.kept for turn in work.attempts if turn.kept),
-        diffs=tuple((file, bench.originals[file], data) for file, data in changed),
+        diffs=tuple(EditedFile(file, bench.originals[file], data) for file, data in changed),
         files_patched=() if bench.settings.dry_run else tuple(file for file, _ in changed),
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from selfdebug.model import (
     Attempt,
     Caught,
     Diagnosis,
+    EditedFile,
     Failure,
     FaultLocation,
     Frame,
@@ -26,35 +27,27 @@ from selfdebug.terminal import clipped, one_line
 MAX_PROBED = 120
 """Columns of one value in a probe line; the JSON document has the whole of what was recorded."""
 
-Files = tuple[tuple[str, bytes, bytes], ...]
-"""Name, bytes before, bytes after."""
 
+def decoded(data: bytes, source: bytes | None = None) -> str:
+    """Text in the encoding that a Python file declares (PEP 263), UTF-8 where that cannot be read.
 
-def decoded(source: bytes) -> str:
-    """The text of a Python file in the encoding that it declares (PEP 263), UTF-8 where that cannot be read."""
+    The file is `source`, the text itself without one.
+    """
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-        return source.decode(encoding)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data if source is None else source).readline)
+        return data.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError):
-        return source.decode("utf-8", "replace")
+        return data.decode("utf-8", "replace")
 
 
-def whole_diff(files: Files) -> bytes:
-    """The diff of all files, each with its bytes before and after, in their order."""
-    return b"".join(unified(file, before, after) for file, before, after in files)
+def whole_diff(files: Sequence[EditedFile]) -> bytes:
+    """The diff of all files, in their order."""
+    return b"".join(unified(each.file, each.before, each.after) for each in files)
 
 
-def readable_diff(files: Files) -> str:
+def readable_diff(files: Sequence[EditedFile]) -> str:
     """The diff as text: each file in its own encoding, so that what a person reads is what the editor shows."""
-    parts = []
-    for file, before, after in files:
-        diff = unified(file, before, after)
-        try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)
-            parts.append(diff.decode(encoding))
-        except (SyntaxError, UnicodeDecodeError, LookupError):
-            parts.append(diff.decode("utf-8", "replace"))
-    return "".join(parts)
+    return "".join(decoded(unified(each.file, each.before, each.after), each.before) for each in files)
 
 
 def shown_value(value: Value) -> str:

@@ -14,12 +14,7 @@ def relocated(repair: Repair, prefix: str) -> Repair:
     """The run with `prefix` (POSIX, without a final slash) before the name of each project file."""
     if prefix in ("", "."):
         return repair
-    moved = _record(repair, prefix)
-    return replace(
-        moved,
-        files_patched=tuple(f"{prefix}/{file}" for file in repair.files_patched),
-        diffs=tuple((f"{prefix}/{file}", before, after) for file, before, after in repair.diffs),
-    )
+    return replace(_record(repair, prefix), files_patched=tuple(f"{prefix}/{file}" for file in repair.files_patched))
 
 
 def _moved(value: Any, prefix: str) -> Any:

@@ -11,6 +11,7 @@ from selfdebug.model import (
     Candidate,
     Caught,
     Diagnosis,
+    EditedFile,
     Failure,
     Firing,
     Observation,
@@ -43,7 +44,7 @@ def document(repair: Repair) -> dict[str, Any]:
         "dry_run": repair.dry_run,
         "failures": [_failure(failure) for failure in repair.failures],
         "pytest_exit_code": repair.pytest_exit_code,
-        "patches": [_patch(repair, file, before, after) for file, before, after in repair.diffs],
+        "patches": [_patch(repair, each) for each in repair.diffs],
         "diff": readable_diff(repair.diffs),
         "candidates": [_trial(attempt, trial) for attempt in repair.attempts for trial in attempt.trials],
         "probes": [probe for attempt in repair.attempts for probe in _probes(attempt.number, attempt.diagnosis)],
@@ -96,12 +97,12 @@ def _failure(failure: Failure) -> dict[str, Any]:
     }
 
 
-def _patch(repair: Repair, file: str, before: bytes, after: bytes) -> dict[str, Any]:
+def _patch(repair: Repair, edited: EditedFile) -> dict[str, Any]:
     return {
-        "file": file,
-        "kept": file in repair.files_patched,
-        "diff": decoded(unified(file, before, after)),
-        "guards": [_guard(attempt) for attempt in repair.attempts if attempt.kept and attempt.kept.file == file],
+        "file": edited.file,
+        "kept": edited.file in repair.files_patched,
+        "diff": decoded(unified(edited.file, edited.before, edited.after)),
+        "guards": [_guard(attempt) for attempt in repair.attempts if attempt.kept and attempt.kept.file == edited.file],
     }
 
 

@@ -11,6 +11,7 @@ from selfdebug.model import (
     Candidate,
     Caught,
     Diagnosis,
+    EditedFile,
     ExceptionRecord,
     Failure,
     FaultKind,
@@ -152,7 +153,7 @@ KEPT = Repair(
     ),
     files_patched=(_FILE,),
     patches=(_PATCH,),
-    diffs=((_FILE, _BEFORE, _AFTER),),
+    diffs=(EditedFile(_FILE, _BEFORE, _AFTER),),
     pytest_exit_code=0,
     timings=(("ingest", 0.52), ("try", 0.8), ("verify", 0.5)),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfdebug.errors import UsageError, WorkspaceError
+from selfdebug.model import EditedFile
 from selfdebug.workspace import past
 from selfdebug.workspace.errors import shown
 from selfdebug.workspace.project import explained
@@ -21,7 +22,7 @@ class Changes:
     """The files of a kept run, each with its bytes before the run and now."""
 
     run_id: str
-    files: tuple[tuple[str, bytes, bytes], ...]
+    files: tuple[EditedFile, ...]
 
 
 def changes_of(root: Path, run_id: str | None = None) -> Changes:
@@ -32,7 +33,7 @@ def changes_of(root: Path, run_id: str | None = None) -> Changes:
     """
     workspace = Workspace.open(root)
     chosen, before = _saved(workspace.root, run_id)
-    return Changes(chosen, tuple((file, data, workspace.read(file)) for file, data in sorted(before.items())))
+    return Changes(chosen, tuple(EditedFile(file, data, workspace.read(file)) for file, data in sorted(before.items())))
 
 
 def _saved(root: Path, run_id: str | None) -> tuple[str, dict[str, bytes]]:

@@ -19,6 +19,7 @@ from selfdebug.batch.records import BatchResult, Check, Job, JobResult, JobState
 from selfdebug.batch.schema import batch_schema
 from selfdebug.batch.summary import put_together, summed_up
 from selfdebug.errors import InputError
+from selfdebug.model import EditedFile
 
 SOURCE = b"""\
 def name(user):
@@ -39,7 +40,7 @@ def last(rows):
 def result(number: int, before: bytes, after: bytes, file: str = "a.py") -> JobResult:
     """A job that turned one content of a file into another."""
     job = Job(f"{number:012x}", "shop", (f"tests/test_a.py::test_{number}",), f"AttributeError at {file}:{number}")
-    return JobResult(job, JobState.REPAIRED, "repaired", 1.5, changes=(change_of(file, before, after),))
+    return JobResult(job, JobState.REPAIRED, "repaired", 1.5, changes=(change_of(EditedFile(file, before, after)),))
 
 
 def edited(old: bytes, new: bytes, source: bytes = SOURCE) -> bytes:
@@ -52,20 +53,20 @@ def test_edits_of_different_statements_go_together_byte_for_byte() -> None:
     second = edited(b"rows[-1]", b"rows[-1] if rows else None")
     files, overlaps = combined([result(1, SOURCE, first), result(2, SOURCE, second)], {"a.py": SOURCE})
     both = edited(b"rows[-1]", b"rows[-1] if rows else None", first)
-    assert (files, overlaps) == ((("a.py", SOURCE, both),), ())
+    assert (files, overlaps) == ((EditedFile("a.py", SOURCE, both),), ())
 
 
 def test_the_same_edit_of_two_jobs_is_one() -> None:
     after = edited(b"rows[-1]", b"rows[-1] if rows else None")
     files, overlaps = combined([result(1, SOURCE, after), result(2, SOURCE, after)], {"a.py": SOURCE})
-    assert (files, overlaps) == ((("a.py", SOURCE, after),), ())
+    assert (files, overlaps) == ((EditedFile("a.py", SOURCE, after),), ())
 
 
 def test_two_edits_of_one_statement_on_different_lines_do_not_go_together() -> None:
     first = edited(b"box.items,", b"box.items if box else [],")
     second = edited(b"box.limit)", b"box.limit if box else 0)")
     files, overlaps = combined([result(1, SOURCE, first), result(2, SOURCE, second)], {"a.py": SOURCE})
-    assert files == (("a.py", SOURCE, first),)
+    assert files == (EditedFile("a.py", SOURCE, first),)
     assert overlaps == (Overlap("a.py", 7, f"{1:012x}", f"{2:012x}"),)
 
 
@@ -80,16 +81,16 @@ def test_a_job_that_meets_another_is_left_out_as_a_whole() -> None:
     other = b"x = y.z\n"
     clash = result(1, SOURCE, edited(b"rows[-1]", b"rows[0]"))
     both = result(2, SOURCE, edited(b"rows[-1]", b"rows[1]"))
-    both = replace(both, changes=(*both.changes, change_of("b.py", other, b"x = 1\n")))
+    both = replace(both, changes=(*both.changes, change_of(EditedFile("b.py", other, b"x = 1\n"))))
     files, overlaps = combined([clash, both], {"a.py": SOURCE, "b.py": other})
-    assert [file for file, _, _ in files] == ["a.py"]
+    assert [each.file for each in files] == ["a.py"]
     assert len(overlaps) == 1
 
 
 @pytest.mark.parametrize("source", [b"def f(:\n  a\n  b\n", b"a\rb\rc\r", b"\xff\xfe\n\n\n"])
 def test_what_python_cannot_read_is_combined_by_lines(source: bytes) -> None:
     files, _ = combined([result(1, source, source + b"# more\n")], {"a.py": source})
-    assert files == (("a.py", source, source + b"# more\n"),)
+    assert files == (EditedFile("a.py", source, source + b"# more\n"),)
 
 
 def test_jobs_have_the_same_ids_everywhere_and_shards_part_them() -> None:
@@ -131,7 +132,7 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     batch = replace(batch_of(done, shard=Shard(1, 2)), warnings=("careful",), seconds=2.5)
     project = ProjectResult(
         "shop",
-        (("a.py", SOURCE, SOURCE + b"\n"),),
+        (EditedFile("a.py", SOURCE, SOURCE + b"\n"),),
         (Overlap("a.py", 3, "0" * 12, "1" * 12),),
         Check("It fits.", (), ("t.py::test_z",)),
         "batch-1",
@@ -155,7 +156,7 @@ def test_merging_shards_gives_one_patch_and_says_what_overlaps(tmp_path: Path) -
     assert contents == originals()
     assert [each.job.id for each in done.results] == list(planned)
     both = edited(b"rows[-1]", b"rows[0]", edited(b"user.name.title()", b"None"))
-    assert done.projects[0].files == (("a.py", SOURCE, both),)
+    assert done.projects[0].files == (EditedFile("a.py", SOURCE, both),)
     assert [(each.kept, each.left_out) for each in done.projects[0].overlaps] == [(planned[0], planned[2])]
     assert (done.exit_code, done.exit_reason) == (1, "overlap")
 

@@ -232,9 +232,9 @@ FAILED test_users.py::test_a - AttributeError: 'NoneType' object has no attribut
     again = run(root, log, dry_run=True)
     assert (again.exit_code, again.exit_reason) == (0, "dry-run-untested")
     assert again.runs == ()
-    (file, old, new) = again.diffs[0]
-    assert (file, old) == ("users.py", (root / "users.py").read_bytes())
-    assert b"user is not None" in new
+    (edited,) = again.diffs
+    assert (edited.file, edited.before) == ("users.py", (root / "users.py").read_bytes())
+    assert b"user is not None" in edited.after
 
 
 def test_a_failure_outside_the_project_is_fatal(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from selfdebug.model import EditedFile
 from selfdebug.reports import render
 from selfdebug.reports.diffs import Block, blocks, quoted, unified
 from selfdebug.reports.evidence import readable_diff
@@ -87,7 +88,7 @@ def test_a_diff_of_any_name_applies(tmp_path: Path, tool: Tool, name: str) -> No
 def test_the_format_joins_the_files_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "a b.py").write_bytes(b"1\r\n")
     (tmp_path / "c.py").write_bytes(b"2")
-    repair = replace(KEPT, diffs=(("a b.py", b"1\r\n", b"one\r\n"), ("c.py", b"2", b"two")))
+    repair = replace(KEPT, diffs=(EditedFile("a b.py", b"1\r\n", b"one\r\n"), EditedFile("c.py", b"2", b"two")))
     apply_with_git(tmp_path, render("diff", repair))
     assert (tmp_path / "a b.py").read_bytes() == b"one\r\n"
     assert (tmp_path / "c.py").read_bytes() == b"two"
@@ -126,10 +127,10 @@ def test_the_diff_is_as_small_as_the_edit() -> None:
 
 def test_a_diff_for_reading_is_in_the_encoding_of_the_file() -> None:
     before = "# coding: latin-1\nx = 'é'\n".encode("latin-1")
-    repair = replace(KEPT, diffs=(("a.py", before, before + b"y = 1\n"),))
+    repair = replace(KEPT, diffs=(EditedFile("a.py", before, before + b"y = 1\n"),))
     assert " x = 'é'\n" in readable_diff(repair.diffs)
     broken = b"# coding: no-such-codec\nx = 1\n"
-    repair = replace(KEPT, diffs=(("a.py", broken, broken + b"y = '\xe9'\n"),))
+    repair = replace(KEPT, diffs=(EditedFile("a.py", broken, broken + b"y = '\xe9'\n"),))
     assert "+y = '\ufffd'\n" in readable_diff(repair.diffs)
 
 

@@ -13,7 +13,7 @@ import pytest
 from pydantic_sarif import model as sarif  # generated from the schema of OASIS, unknown keys forbidden
 
 from selfdebug.errors import ExitCode, UsageError
-from selfdebug.model import ExceptionRecord, FinalStatus, Repair, Site, Tier, Value, Verdict, When
+from selfdebug.model import EditedFile, ExceptionRecord, FinalStatus, Repair, Site, Tier, Value, Verdict, When
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.evidence import shown_value
@@ -111,7 +111,7 @@ def test_markdown_takes_nothing_for_markup() -> None:
 
 def test_a_code_fence_is_longer_than_the_backticks_inside() -> None:
     source = b'x = """\n```\n````\n"""\n'
-    repair = replace(KEPT, diffs=(("a.py", source, source.replace(b"x", b"y")),))
+    repair = replace(KEPT, diffs=(EditedFile("a.py", source, source.replace(b"x", b"y")),))
     written = render("markdown", repair).decode()
     assert "\n`````diff\n" in written
     assert written.count("\n`````\n") == 1
@@ -221,7 +221,7 @@ EDITS = [
 @pytest.mark.parametrize(("before", "after"), EDITS)
 def test_accepting_the_suggestions_gives_the_patched_file(before: str, after: str) -> None:
     encoding = "latin-1" if "latin-1" in before else "utf-8"
-    repair = replace(KEPT, diffs=(("a.py", before.encode(encoding), after.encode(encoding)),))
+    repair = replace(KEPT, diffs=(EditedFile("a.py", before.encode(encoding), after.encode(encoding)),))
     diagnostics = json.loads(render("rdjson", repair))["diagnostics"]
     if (before, after) == ("a\nb\nc\n", "a\nc\n"):
         assert diagnostics[0]["suggestions"][0]["text"] == ""  # a deleted line, as the format writes it
@@ -337,7 +337,7 @@ def test_a_default_and_its_source_are_named() -> None:
 
 def test_a_file_that_declares_no_such_encoding_is_read_as_utf_8() -> None:
     before = b"# coding: no-such-codec\nx = 1\n"
-    (patch,) = document(replace(KEPT, diffs=(("a.py", before, before + b"y = '\xff'\n"),)))["patches"]
+    (patch,) = document(replace(KEPT, diffs=(EditedFile("a.py", before, before + b"y = '\xff'\n"),)))["patches"]
     assert "+y = '\ufffd'\n" in patch["diff"]
 
 

@@ -19,9 +19,9 @@ def document(repair: Repair) -> dict[str, Any]:
     """One diagnostic a changed block, and one for each failure that no patch answers."""
     patched = {attempt.diagnosis.failure.node_id for attempt, _ in kept(repair)} if repair.diffs else set()
     diagnostics = [
-        _suggestion(repair, file, before, block)
-        for file, before, after in repair.diffs
-        for block in blocks(before, after)
+        _suggestion(repair, edited.file, edited.before, block)
+        for edited in repair.diffs
+        for block in blocks(edited.before, edited.after)
     ]
     diagnostics += [
         diagnostic
