@@ -79,9 +79,14 @@ class Bench:
         sources: Mapping[str, bytes] | None = None,
         record_probes: bool = False,
         trace: Tracing | None = None,
+        limit: float | None = None,
     ) -> PytestRun:
-        """Run the tests as the files stand now, with `sources` served from memory instead of the files of that name."""
-        return self._run(tuple(node_ids), sources or {}, record_probes=record_probes, trace=trace)
+        """Run the tests as the files stand now, with `sources` served from memory instead of the files of that name.
+
+        They may take `limit` seconds, and at most as long as the settings allow.
+        """
+        timeout = min(limit or self.settings.timeout, self.settings.timeout)
+        return self._run(tuple(node_ids), sources or {}, timeout, record_probes=record_probes, trace=trace)
 
     def run_suite(self, calls: bool = False) -> PytestRun:
         """Run all tests as the files stand now; the first that passed before and fails now ends the run.
@@ -89,7 +94,7 @@ class Bench:
         With `calls`, it is seen which functions each test runs, and no failure ends the run.
         """
         passed = () if calls else tuple(node for node, outcome in self.known.items() if outcome is Outcome.PASSED)
-        done = self._run((), {}, calls=calls, passing=passed)
+        done = self._run((), {}, self.settings.timeout, calls=calls, passing=passed)
         if done.calls is not None:
             self.reach.calls, self.reach.files = done.calls, dict(self.edited)
         return done
@@ -105,14 +110,16 @@ class Bench:
         tests = self.reach.tests_of(patch, original)
         return tuple(node for node in tests if self.known.get(node) is Outcome.PASSED)
 
-    def _run(self, node_ids: tuple[str, ...], sources: Mapping[str, bytes], **options: Any) -> PytestRun:
+    def _run(
+        self, node_ids: tuple[str, ...], sources: Mapping[str, bytes], timeout: float, **options: Any
+    ) -> PytestRun:
         self.side_by_side.wait()
         done = run_pytest(
             self.interpreter,
             self.settings.root,
             node_ids=node_ids,
             pytest_args=self.settings.pytest_args,
-            timeout=self.settings.timeout,
+            timeout=timeout,
             sources={**(self.edited if self.settings.dry_run else {}), **sources},
             run_id=f"pytest-{len(self.runs) + 1}",
             progress=self._tick,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from selfdebug.model import Outcome, Patch, PytestRun, Tier, Trial, Verdict
+from selfdebug.model import Outcome, Patch, PytestRun, Tier, Trial, Verdict, When
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
 from selfdebug.repair.side_by_side import Ask
@@ -18,6 +18,12 @@ _DOUBTS = 3
 """So many tests that fail with a patch are run without it, too, to see whether they fail for it."""
 _WORTHWHILE = 2.0
 """Seconds of tests from which on it is worth one more run of the suite to know what each test runs."""
+
+
+_LEAST_SECONDS = 30.0
+_PATIENCE = 10
+"""Failing tests may take so many seconds with a patch, and so many times those of the first run, before it counts as
+one that never ends. One loop without an end would cost the whole time limit otherwise."""
 
 
 def screened(bench: Bench, patch: Patch, group: Group, which: str, forked: Ask) -> Trial:
@@ -114,7 +120,8 @@ def _tried(bench: Bench, patch: Patch, group: Group, forked: Ask) -> Trial:
         trial = judge(patch, screened, quick, quick.tier)
         if trial.verdict in (Verdict.PLAUSIBLE, Verdict.INEFFECTIVE):
             return trial
-    run = bench.run(node_ids(group), {patch.file: patch.after})
+    limit = _limit(bench, group)
+    run = bench.run(node_ids(group), {patch.file: patch.after}, limit=limit)
     trial = judge(patch, screened, run, Tier.FRESH)
     if trial.verdict is not Verdict.INCONCLUSIVE or bench.settings.dry_run:
         return trial
@@ -122,9 +129,16 @@ def _tried(bench: Bench, patch: Patch, group: Group, forked: Ask) -> Trial:
     before = bench.read(patch.file)
     bench.write(patch.file, patch.after)
     try:
-        return judge(patch, screened, bench.run(node_ids(group)), Tier.IN_PLACE)
+        return judge(patch, screened, bench.run(node_ids(group), limit=limit), Tier.IN_PLACE)
     finally:
         bench.write(patch.file, before)
+
+
+def _limit(bench: Bench, group: Group) -> float | None:
+    """How many seconds the tests of a group may take with a patch; None where they did not run at all so far."""
+    if any(failure.when is When.COLLECT for failure in group):
+        return None
+    return _LEAST_SECONDS + _PATIENCE * bench.runs[0].seconds
 
 
 def _verified(bench: Bench, trial: Trial, group: Group) -> Trial:

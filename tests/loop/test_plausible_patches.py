@@ -11,7 +11,7 @@ import pytest
 
 from selfdebug.config import Settings
 from selfdebug.model import FinalStatus, Repair, Verdict
-from selfdebug.repair import repair
+from selfdebug.repair import repair, trials
 from selfdebug.reports import render
 
 
@@ -83,6 +83,34 @@ def test_a_failing_test_that_one_patch_leaves_failing_is_asked_before_the_suite_
     first = details.index("test_box.py::test_z still fails when the whole suite runs")
     assert details.count("test_box.py::test_z still fails when the whole suite runs") == 1
     assert "test_box.py::test_z still fails" in details[first + 1 :]
+
+
+def test_a_candidate_that_loops_without_end_does_not_cost_the_whole_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = """
+    def total(items):
+        found = place = 0
+        while place < len(items):
+            found += items[place].size
+            place += 1
+        return found
+    """
+    tests = """
+    from types import SimpleNamespace as Item
+    from box import total
+
+    def test_total():
+        assert total([Item(size=2), None, Item(size=3)]) == 5
+    """
+    monkeypatch.setattr(trials, "_LEAST_SECONDS", 2.0)
+    monkeypatch.setattr(trials, "_PATIENCE", 0)
+    done = run(project(tmp_path, {"box.py": code, "test_box.py": tests}), timeout=120.0)
+    assert done.exit_code == 0, done.sentence
+    endless = [trial for trial in done.attempts[0].trials if trial.candidate.guard == "continue-loop"]
+    assert endless
+    assert {trial.verdict for trial in endless} == {Verdict.BROKEN}
+    assert all(trial.detail == "the tests did not end within the time limit (2 s)" for trial in endless)
 
 
 def test_a_loop_in_which_the_guard_acts_in_some_turns_only_is_counted(tmp_path: Path) -> None:
