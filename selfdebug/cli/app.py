@@ -25,7 +25,7 @@ COMMANDS = {
     "runs": ("past_runs", "runs", "List, prune, export, import past runs."),
     "skill": ("agents", "skill_group", "Show or install the skill for agents."),
     "mcp": ("agents", "mcp", "Serve an agent over MCP."),
-    "rollback": ("history", "rollback", "Undo a run."),
+    "rollback": ("rollback", "rollback", "Undo a run."),
     "doctor": ("setup", "doctor", "Check what a run needs."),
     "demo": ("setup", "demo", "Repair a tiny project before your eyes."),
     "init": ("setup", "init", "Let libcst's own front end find the guards."),
