@@ -401,3 +401,11 @@ def test_nothing_is_left_in_the_project(run: Run, tmp_path: Path) -> None:
     assert done.exit_code == 1  # for the property, not for the coverage
     assert done.passed == {"test_it.py::test_leaves_things"}
     assert sorted(every_path(tmp_path / "project")) == sorted([*files, "package"])
+
+
+@pytest.mark.parametrize("imports", ["", "import hypothesis\n"], ids=["unused", "used"])
+def test_hypothesis_is_imported_by_the_tests_or_by_nobody(run: Run, tmp_path: Path, imports: str) -> None:
+    ended = f"import atexit, pathlib, sys\natexit.register(lambda: pathlib.Path({str(tmp_path / 'ended')!r})"
+    ended += ".write_text(str('hypothesis' in sys.modules)))\n"
+    assert run({"conftest.py": ended, "test_it.py": f"{imports}def test_it(): pass\n"}).passed
+    assert (tmp_path / "ended").read_text() == str(bool(imports))

@@ -105,6 +105,7 @@ class Reporter:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> Generator[None, Any, None]:
         """The last record, without which a run proves nothing."""
+        _spare_an_import(session.config.pluginmanager)
         yield
         self.end(session, exitstatus)
 
@@ -243,3 +244,10 @@ def _forget_settings() -> None:
         os.environ.pop("PYTHONPATH", None)
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path[:] = [entry for entry in sys.path if entry != folder]
+
+
+def _spare_an_import(manager: Any) -> None:
+    """Where no test has used hypothesis, its summary would import all of it, which takes longer than many suites."""
+    plugin = manager.get_plugin("hypothesispytest")
+    if plugin is not None and "hypothesis" not in sys.modules:
+        manager.unregister(plugin)
