@@ -1,11 +1,25 @@
-"""What holds for every test: the state of the user who runs them is not touched, and Ctrl-C reaches what they start."""
+"""What holds for every test: the user's state is not touched, Ctrl-C reaches what they start, coverage measures little.
+
+Coverage makes a process take almost twice as long. So it measures the tests' own process, and those that they start
+only where the tests are about code that runs nowhere else.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+STARTS_COVERAGE = {
+    name: os.environ[name] for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG") if name in os.environ
+}
+"""What makes coverage measure each process that is started."""
+
+MEASURED = {"pytest_plugin", "runtime", "warm"}
+"""The folders of tests about what runs inside the interpreter of somebody's tests."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,6 +27,8 @@ def state_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Dry runs, and runs in projects that cannot be written, keep their traces in a folder of this test session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        # The plugin of a library of ours, which no project of these tests uses; it takes as long to start as pytest.
+        patch.setenv("PYTEST_ADDOPTS", "-p no:anyio")
         yield
 
 
@@ -20,3 +36,14 @@ def pytest_configure() -> None:
     """A shell ignores SIGINT in what it starts in the background, and that is inherited by every process below."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of the test."""
+    is_measured = item.path.relative_to(Path(__file__).parent).parts[0] in MEASURED
+    for name, value in STARTS_COVERAGE.items():
+        if is_measured:
+            os.environ[name] = value
+        else:
+            os.environ.pop(name, None)
