@@ -53,6 +53,7 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     record_probes: bool = False,
     run_id: str = "pytest",
     progress: Callable[[int, int], None] | None = None,
+    meanwhile: Callable[[], None] | None = None,
     env: Mapping[str, str] | None = None,
     trace: Tracing | None = None,
     calls: bool = False,
@@ -62,10 +63,11 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
 
     `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
     which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
-    number of tests done and the number collected. `env` is the environment to start from, this process's by default.
-    With `trace`, the project's own code is traced, and the run has a trace of what led to each failure: all of it, only
-    of some functions, or (of the first of two passes) which functions returned None. With `calls`,
-    it tells which functions of the project each test ran. The first test of `passing` that fails ends the session.
+    number of tests done and the number collected, `meanwhile` once, as soon as pytest has been started. `env` is the
+    environment to start from, this process's by default. With `trace`, the project's own code is traced, and the run
+    has a trace of what led to each failure: all of it, only of some functions, or (of the first of two passes) which
+    functions returned None. With `calls`, it tells which functions of the project each test ran. The first test of
+    `passing` that fails ends the session.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
     PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options. With
@@ -88,7 +90,7 @@ def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
     with scratch_folder(marker=uuid.uuid4().hex) as scratch:
         start = launch(request, scratch)
         tick = None if progress is None else _ticker(scratch, progress)
-        ended = run_child(start, timeout, tick)
+        ended = run_child(start, timeout, tick, meanwhile)
         recorded = read_records(scratch.records, project)
     run = _run(run_id, request, start.command, ended, recorded)
     if not (recorded.is_greeted or ended.timed_out or sources):

@@ -79,10 +79,16 @@ class BoundedOutput:
         return (bytes(self._head) + missing + bytes(self._tail)).decode("utf-8", "replace")
 
 
-def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = None) -> Ended:
+def run_child(
+    launch: Launch,
+    timeout: float,
+    tick: Callable[[], None] | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> Ended:
     """Run a program in a session of its own, without input, for at most `timeout` seconds.
 
-    `tick` is called some times a second. However this ends, by an exception as well, no process of the run is left.
+    `tick` is called some times a second, `meanwhile` once, when the program has been started. However this ends, by an
+    exception as well, no process of the run is left.
 
     Raises EnvironmentUnusableError when the program cannot be started.
     """
@@ -92,6 +98,8 @@ def run_child(launch: Launch, timeout: float, tick: Callable[[], None] | None = 
     stream = _Stream(child, output)
     timed_out = True  # so that an interruption asks the tests to end, and waits for them, as a time-out does
     try:
+        if meanwhile is not None:
+            meanwhile()
         timed_out = not _wait(child, stream, started + timeout, tick)
     finally:
         end_all(child.pid, launch.marker, _GRACE_AT_TIMEOUT if timed_out else _GRACE_AT_EXIT)

@@ -18,7 +18,8 @@ OLDEST_PYTHON = (3, 8)
 OLDEST_PYTEST = (6, 2)
 _CHECK_SECONDS = 60.0
 _MARK = "selfdebug-check:"
-# Also runs on Python 2, so that an interpreter which is too old can say so.
+# Also runs on Python 2, so that an interpreter which is too old can say so. Importing pytest takes longer than all
+# else; it is enough that the modules are there which the first run of the tests imports.
 _CHECK = f"""
 import json, sys
 found = {{"python": list(sys.version_info[:3]), "pytest": None, "problem": "", "libraries": []}}
@@ -29,8 +30,12 @@ try:
     import site
     if hasattr(site, "getsitepackages"):
         found["libraries"] += list(site.getsitepackages()) + [site.getusersitepackages()]
-    import pytest
-    found["pytest"] = str(pytest.__version__)
+    import importlib.util
+    for name in ("pytest", "pluggy", "iniconfig", "packaging"):
+        if importlib.util.find_spec(name) is None:
+            raise ImportError("No module named " + repr(name))
+    import _pytest
+    found["pytest"] = str(_pytest.__version__)
 except ImportError as error:
     found["problem"] = str(error)
 print("{_MARK}" + json.dumps(found))

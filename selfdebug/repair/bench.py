@@ -11,23 +11,25 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from codemods.selfdebug.base import RefusedError
-from codemods.selfdebug.source import Source
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
 from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun, Tier, Tracing
 from selfdebug.paths import is_test_file
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.choice import Chooser
-from selfdebug.repair.donors import mine_of
 from selfdebug.repair.reach import Reach
 from selfdebug.repair.screening import Screening
 from selfdebug.repair.side_by_side import Ask, Screened, SideBySide
-from selfdebug.stages.propose import Mine
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
+
+if TYPE_CHECKING:  # these import libcst, for which the first run of the tests does not wait
+    from codemods.selfdebug.source import Source
+    from selfdebug.stages.propose import Mine
 
 Events = Callable[[Progress], None]
 
@@ -41,6 +43,7 @@ _WHY_FORKED = {
 class Bench:
     """The state of one run. `edited` holds the bytes of each file as the run has left it so far.
 
+    `meanwhile` is done while the first run of the tests goes on.
     `known` are the outcomes of the tests with the files as they were in the beginning, or as `accepted` says.
     """
 
@@ -61,17 +64,16 @@ class Bench:
     failed_places: list[dict[str, object]] = field(default_factory=list)
     is_settled: bool = False
     choose: Chooser | None = None
+    meanwhile: Callable[[], None] | None = None
     open_steps: list[StepWriter] = field(default_factory=list)
     inner_seconds: list[float] = field(default_factory=list)
     reach: Reach = field(default_factory=Reach)
     screening: Screening = field(init=False)
     side_by_side: SideBySide = field(init=False)
-    mine: Mine = field(init=False)
 
     def __post_init__(self) -> None:
         self.screening = Screening(self.settings, self.interpreter)
         self.side_by_side = SideBySide(self.settings, self.interpreter, self.screening)
-        self.mine = mine_of(self.settings.root, self.workspace)
 
     def run(
         self,
@@ -123,6 +125,7 @@ class Bench:
             sources={**(self.edited if self.settings.dry_run else {}), **sources},
             run_id=f"pytest-{len(self.runs) + 1}",
             progress=self._tick,
+            meanwhile=None if self.runs else self.meanwhile,
             **options,
         )
         self._record(done, "the plugin reports, and nothing is written into the project")
@@ -184,8 +187,17 @@ class Bench:
         """The bytes of a project file as the run has left it."""
         return self.edited[file] if file in self.edited else self.workspace.read(file)
 
+    @cached_property
+    def mine(self) -> Mine:
+        """Where proposals look for what the project does elsewhere."""
+        from selfdebug.repair.donors import mine_of
+
+        return mine_of(self.settings.root, self.workspace)
+
     def source(self, file: str) -> Source | str:
         """The parsed file, or one sentence that says why it cannot be edited."""
+        from codemods.selfdebug.source import Source
+
         try:
             return Source.parse(self.read(file))
         except RefusedError as error:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import (
     Attempt,
-    EditedFile,
     Diagnosis,
+    EditedFile,
     Failure,
     FinalStatus,
     Patch,
@@ -20,7 +19,6 @@ from selfdebug.model import (
     Verdict,
 )
 from selfdebug.repair.bench import Bench
-from selfdebug.repair.diagnosing import Case, NotDiagnosed
 from selfdebug.repair.grouping import Group
 from selfdebug.repair.ingest import Ended, Ingested
 from selfdebug.stages.validate import is_same_crash
@@ -219,17 +217,11 @@ def interrupted(bench: Bench, work: Work) -> Repair:
     return replace(_repair(bench, work, ending), rollback=True)
 
 
-def probed(bench: Bench, found: Ingested | Ended, cases: Sequence[Case | NotDiagnosed]) -> ProbeReport:
-    """What `selfdebug probe` reports."""
-    warnings = tuple(bench.warnings)
-    if isinstance(found, Ended):
-        return ProbeReport(
-            bench.run_id, found.exit_code, found.reason, found.sentence, found.failures, warnings=warnings
-        )
-    seen = tuple(case.diagnosis for case in cases if isinstance(case, Case))
-    sentence = " ".join(case.diagnosis.sentence if isinstance(case, Case) else case.sentence for case in cases)
-    reason = "probed" if seen else "not-probed"
-    return ProbeReport(bench.run_id, ExitCode.STILL_FAILING, reason, sentence, found.failures, seen, warnings)
+def not_probed(bench: Bench, found: Ended) -> ProbeReport:
+    """What `selfdebug probe` reports where there is nothing to look at."""
+    return ProbeReport(
+        bench.run_id, found.exit_code, found.reason, found.sentence, found.failures, warnings=tuple(bench.warnings)
+    )
 
 
 def _best(work: Work) -> dict[str, bytes]:

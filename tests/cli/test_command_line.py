@@ -45,6 +45,13 @@ def test_the_imports_of_help_stay_below_150_milliseconds() -> None:
     assert min(times) < 0.15
 
 
+def test_the_first_run_of_the_tests_does_not_wait_for_what_comes_after_it() -> None:
+    late = {"libcst", "pygit2", "selfdebug.repair.loop", "selfdebug.stages.propose", "selfdebug.stages.origin"}
+    script = f"import sys, selfdebug.cli.run; print(sorted(set(sys.modules) & {late!r}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_the_overview_names_every_command_and_exit_code(word: str) -> None:
     done = selfdebug(word)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,33 @@ def test_the_telling_lines_of_an_output(output: str, expected: str) -> None:
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentUnusableError, match="cannot be started"):
         run_child(Launch((str(tmp_path / "nothing"),), tmp_path, {}, "m"), 5.0)
+
+
+def test_something_is_done_while_the_program_runs(tmp_path: Path) -> None:
+    """The program ends only after it has been done."""
+    program = "until test -e done; do sleep 0.01; done; echo seen"
+    ended = run_child(
+        Launch(("sh", "-c", program), tmp_path, dict(os.environ), uuid.uuid4().hex),
+        20.0,
+        None,
+        (tmp_path / "done").touch,
+    )
+    assert (ended.output, ended.timed_out) == ("seen\n", False)
+
+
+def test_what_fails_meanwhile_leaves_no_process(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise RuntimeError("meanwhile")
+
+    with pytest.raises(RuntimeError, match="meanwhile"):
+        run_child(
+            Launch(("sh", "-c", "echo $$ > pid; sleep 20"), tmp_path, dict(os.environ), uuid.uuid4().hex),
+            20.0,
+            None,
+            fail,
+        )
+    pid = (tmp_path / "pid").read_text().strip() if (tmp_path / "pid").exists() else None
+    assert pid is None or not Path("/proc", pid).exists()
 
 
 def test_a_run_whose_parent_was_killed_is_cleared_away_by_the_next(tmp_path: Path) -> None:
@@ -134,6 +162,12 @@ def test_without_proc_the_process_group_is_ended(tmp_path: Path, monkeypatch: py
     assert child.returncode == -signal.SIGTERM
     child.stdout.close()
     assert living(None, "marker") == frozenset()
+
+
+@pytest.mark.parametrize("marker", ["", "m", "/", "PATH="])
+def test_what_may_stand_in_any_environment_marks_nobody(marker: str) -> None:
+    """A file for the marker that was never written is empty: it must not end every process of the user."""
+    assert living(None, marker) == frozenset()
 
 
 def test_nothing_to_end_is_fine() -> None:
