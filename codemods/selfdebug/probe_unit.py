@@ -1,7 +1,8 @@
 """The whole lines that one probe may touch, and the concrete syntax tree of what is evaluated in them.
 
 Only headers and one-line suites are shown to libcst; of an indented body it sees `pass` and empty lines, so that
-neither the size of the body nor anything odd in it matters, and lines keep their numbers.
+neither the size of the body nor anything odd in it matters, and lines keep their numbers. The units of guards are other
+ones (`units`): they hold what a guard rewrites, bodies included where it moves them, and end where its edit ends.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
 from codemods.selfdebug.depth import refuse_deep
 from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range, sharing_lines
-from codemods.selfdebug.spans import Span, from_code_range
+from codemods.selfdebug.spans import Span
+from codemods.selfdebug.trees import exact_tree, places
 
 _BEHIND_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?")
 _ENCLOSING_LINE = "if 1:\n"
@@ -73,9 +74,7 @@ class ProbeUnit:
     @cached_property
     def positions(self) -> dict[cst.CSTNode, Span]:
         """The place in the file of each node of the concrete syntax tree, without parentheses around the node."""
-        shift = self.first_line - 1 - self.enclosing.count("\n")
-        found = MetadataWrapper(self._module, unsafe_skip_copy=True).resolve(PositionProvider)
-        return {node: from_code_range(place).shifted(shift) for node, place in found.items()}
+        return places(self._module, self.first_line - 1 - self.enclosing.count("\n"))
 
     @cached_property
     def body(self) -> tuple[cst.CSTNode, ...]:
@@ -95,13 +94,9 @@ class ProbeUnit:
         hidden = {id(each) for block in _indented_blocks(self.source, self.statements) for each in block}
         refuse_deep(self.statements, text, hidden)
         try:
-            module = cst.parse_module(text)
-            is_exact = module.code == text
+            return exact_tree(text)
         except (cst.ParserSyntaxError, RecursionError) as error:
             raise RefusedError("libcst does not parse the statement") from error
-        if not is_exact:
-            raise RefusedError("libcst does not give the statement back byte for byte")
-        return module
 
 
 def unit_at(source: Source, line: int) -> ProbeUnit:

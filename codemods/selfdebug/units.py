@@ -14,15 +14,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.depth import refuse_deep
 from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range, sharing_lines
-from codemods.selfdebug.spans import Span, from_code_range
+from codemods.selfdebug.trees import exact_tree, places
 
 if TYPE_CHECKING:
     from codemods.selfdebug.source import Source
+    from codemods.selfdebug.spans import Span
 
 MAX_LENGTH = 300_000
 
@@ -48,10 +48,7 @@ class Unit:
             raise RefusedError("the statement is too long to be rewritten")
         code = self.source.text[self.start : self.end]
         refuse_deep(self.levels[-1].siblings[self.levels[-1].index :][: self.count], code)
-        text = self.prefix + code + self.suffix
-        module = cst.parse_module(text)
-        if module.code != text:
-            raise RefusedError("libcst would not reproduce this statement exactly")
+        module = exact_tree(self.prefix + code + self.suffix)
         newline = self.source.newline(self.first_line)
         self.module = _with_indent(module, indentation_unit(self.source, self.levels)).with_changes(
             default_newline=newline
@@ -65,12 +62,7 @@ class Unit:
     @cached_property
     def positions(self) -> dict[cst.CSTNode, Span]:
         """Where each node of the unit lies in the file (parentheses around a node excluded)."""
-        wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        shift = self.first_line - 1 - self.prefix.count("\n")
-        found = wrapper.resolve(PositionProvider)
-        return {
-            node: from_code_range(where).shifted(shift) for node, where in found.items() if isinstance(where, CodeRange)
-        }
+        return places(self.module, self.first_line - 1 - self.prefix.count("\n"))
 
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:

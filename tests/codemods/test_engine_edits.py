@@ -190,7 +190,7 @@ EDITS = [
 REFUSED = [
     ("conditional-expression", RANGE, "x = «d»\n", "no subscript"),
     ("conditional-expression", Parameters("-" * 1500 + "1"), "x = ‹«d».b›\n", "too deeply"),
-    ("or-default", NONE, "try:\n    pass\nexcept ‹«e».E› :\n    pass\n", "reproduce"),
+    ("or-default", NONE, "try:\n    pass\nexcept ‹«e».E› :\n    pass\n", "byte for byte"),
     ("conditional-expression", KEY, "x = ‹«d»[f()]›\n", "evaluated twice"),
     ("conditional-expression", KEY, "x = ‹«d»[1:2]›\n", "no subscript"),
     ("conditional-expression", KEY, "x = ‹«d».get(1)›\n", "no subscript"),
