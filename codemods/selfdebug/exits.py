@@ -1,4 +1,7 @@
-"""Leaving before a statement: `return`, `continue`, `break` or `raise` where the condition does not hold."""
+"""Leaving before a statement: `return`, `continue`, `break` or `raise` where the condition does not hold.
+
+Either an exit of its own is put before the statement, or that which stands just above it is widened.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,24 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.base import RefusedError, Test
 from codemods.selfdebug.conditions import ahead, condition_for
 from codemods.selfdebug.edits import conditional, line, replace_statement, with_name
 from codemods.selfdebug.lengths import with_later_uses
+from codemods.selfdebug.precedence import operand_of_or
 from codemods.selfdebug.scopes import own_nodes
-from codemods.selfdebug.sites import require_function
+from codemods.selfdebug.sites import bare, expression_at, replaced_in, require_function
+from codemods.selfdebug.units import header_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codemods.selfdebug.base import Parameters
+    from codemods.selfdebug.conditions import Condition
     from codemods.selfdebug.sites import Rewrite, Site
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
@@ -29,7 +36,11 @@ def leave_before(site: Site, parameters: Parameters, exit_: cst.BaseSmallStateme
 
     A sequence that is too short leaves as well where only a later statement needs more of it.
     """
-    condition = with_later_uses(site, condition_for(site, parameters))
+    return leave_where(site, with_later_uses(site, condition_for(site, parameters)), exit_)
+
+
+def leave_where(site: Site, condition: Condition, exit_: cst.BaseSmallStatement) -> Rewrite:
+    """The unit with `if` and the opposite of the condition before the statement, and the exit below it."""
     before = ahead(site, condition)
 
     def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
@@ -37,6 +48,31 @@ def leave_before(site: Site, parameters: Parameters, exit_: cst.BaseSmallStateme
         return [*before.hoisted, guard, with_name(statement, condition.subject, before.name)]
 
     return replace_statement(site, make)
+
+
+def widened_above(site: Site, condition: Condition) -> Rewrite:
+    """The `if ...: return` just above the statement with one more `or`, so that it acts for the opposite, too.
+
+    `x is None` becomes `not x` where the condition is the truth of the same receiver. Raises RefusedError.
+    """
+    above = _guard_above(site)
+    before = ahead(site, condition)
+    if before.name is not None:
+        raise RefusedError("the guard above would have to bind a new name")
+    unit = header_unit(site.source, site.statement.beside(site.statement.levels[-1].index - 1))
+    test = expression_at(unit, site.source.span(above.test))
+    if condition.test is Test.TRUTHY and site.code(bare(site.receiver)) + " is None" == ast.unparse(above.test):
+        return replaced_in(unit, test, before.negative)
+    left, right = operand_of_or(bare(test)), operand_of_or(before.negative)
+    return replaced_in(unit, test, cst.BooleanOperation(left, cst.Or(), right))
+
+
+def _guard_above(site: Site) -> ast.If:
+    level = site.statement.levels[-1]
+    above = level.siblings[level.index - 1] if level.index else None
+    if not isinstance(above, ast.If) or above.orelse or not isinstance(above.body[-1], _LEAVES):
+        raise RefusedError("there is no guard just above the statement")
+    return above
 
 
 def check_return(site: Site, default: str | None) -> None:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from codemods.selfdebug.base import CONDITIONS, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
-from codemods.selfdebug.conditions import ahead, condition_for
-from codemods.selfdebug.precedence import operand_of_or
-from codemods.selfdebug.sites import bare, expression_at, replaced_in
-from codemods.selfdebug.units import header_unit
+from codemods.selfdebug.base import CONDITIONS, Example, Family, Guard, Parameters, Refusal, Test
+from codemods.selfdebug.conditions import condition_for
+from codemods.selfdebug.exits import widened_above
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
-
-_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
 
 
 class GuardWiden(Guard):
@@ -47,22 +40,4 @@ class GuardWiden(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        above = _guard_above(site)
-        before = ahead(site, condition_for(site, parameters))
-        if before.name is not None:
-            raise RefusedError("the guard above would have to bind a new name")
-        index = site.statement.levels[-1].index
-        unit = header_unit(site.source, site.statement.beside(index - 1))
-        test = expression_at(unit, site.source.span(above.test))
-        if parameters.test is Test.TRUTHY and site.code(bare(site.receiver)) + " is None" == ast.unparse(above.test):
-            return replaced_in(unit, test, before.negative)
-        left, right = operand_of_or(bare(test)), operand_of_or(before.negative)
-        return replaced_in(unit, test, cst.BooleanOperation(left, cst.Or(), right))
-
-
-def _guard_above(site: Site) -> ast.If:
-    level = site.statement.levels[-1]
-    above = level.siblings[level.index - 1] if level.index else None
-    if not isinstance(above, ast.If) or above.orelse or not isinstance(above.body[-1], _LEAVES):
-        raise RefusedError("there is no guard just above the statement")
-    return above
+        return widened_above(site, condition_for(site, parameters))
