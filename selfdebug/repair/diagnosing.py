@@ -20,6 +20,9 @@ from selfdebug.trace import mapping as record
 _MAX_CALLERS = 2
 _MAX_CAUSES = 2
 _MAX_HANDLERS = 3
+_MAX_FOLLOWED_IN_VAIN = 3
+"""After so many values that a test complains of and that did not lead into the project, no more are followed: each
+costs a traced run, and a suite may have hundreds of such failures with one cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
         places = _places(bench, failure)
         if isinstance(places, NotDiagnosed):
             step.describe(places.sentence)
-            return (_of_a_test(bench, group) if run_tests else None) or places
+            return (_of_a_test(bench, group) if run_tests and _may_follow(bench) else None) or places
         location = places[0].location
         record.selected(step, failure, _frame_of(failure, location))
         record.located(step, location)
@@ -73,6 +76,10 @@ def diagnosed(bench: Bench, group: Group, run_tests: bool = True) -> Case | NotD
     return Case(group, places, diagnosis)
 
 
+def _may_follow(bench: Bench) -> bool:
+    return bench.followed_in_vain < _MAX_FOLLOWED_IN_VAIN
+
+
 def _of_a_test(bench: Bench, group: Group) -> Case | None:
     """What a test complains of, where the value that it got can be followed into the project."""
     failure = group[0]
@@ -85,6 +92,7 @@ def _of_a_test(bench: Bench, group: Group) -> Case | None:
         return None
     chain = traced_origin(bench, location, failure.node_id, traced_run(bench, failure))
     if all(is_test_file(link.file) for link in chain):
+        bench.followed_in_vain += 1
         return None
     with bench.step("diagnose", "putting the evidence together") as step:
         diagnosis = diagnose(failure, location, (), (), chain)

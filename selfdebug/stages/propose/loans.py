@@ -29,6 +29,7 @@ _LACKS = {
 _OF_NONE = {Lack.NONE, Lack.FALSY, Lack.CLASS}
 _IN_FUNCTION, _IN_CLASS, _IN_FILE, _ELSEWHERE = 0, 1, 2, 3
 _LOOSE = 2  # what a default costs whose donor may be about something else
+_OF_ANOTHER = 1  # and by how much more where it stood in for another variable, which may be of another class
 _BONUS = (4, 4, 3, 2)
 _ALSO_EXPECTED = -4  # the project's own fallback, and the failing test names it
 _MOST = 6
@@ -123,6 +124,7 @@ class Loans:
             if (loan.is_alike or _is_custom(loan)) and can_stand(donor.fallback, readable):
                 lent += 1
                 cost = loan.distance // _ELSEWHERE if loan.is_alike else _LOOSE
+                cost += _OF_ANOTHER if donor.family is Family.SUBSTITUTION and not loan.is_alike else 0
                 cost += _ALSO_EXPECTED if donor.fallback in expected else 0
                 yield Default(donor.fallback, donor.sentence, cost, donor.sentence)
 
