@@ -22,8 +22,8 @@ from selfdebug.paths import is_test_file
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.choice import Chooser
 from selfdebug.repair.reach import Reach
-from selfdebug.repair.screening import Screening
-from selfdebug.repair.side_by_side import Ask, Screened, SideBySide
+from selfdebug.repair.screening import Screened, Screening
+from selfdebug.repair.side_by_side import Ask, SideBySide
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
 
@@ -142,7 +142,7 @@ class Bench:
             source = self.read(place.file)
             original = self.originals.get(place.file, source)
             self.screening.also = self.reach.files_around(place.file, place.line, source, original)
-        self.screening.prepare(group, node_ids, self.changed)
+        self.screening.prepare(Screened(group, node_ids, self.changed))
 
     def screen(
         self, group: Sequence[Failure], node_ids: tuple[str, ...], patches: Sequence[Patch]
@@ -162,7 +162,7 @@ class Bench:
     def look(self, group: Sequence[Failure], node_ids: Sequence[str], sources: Mapping[str, bytes]) -> PytestRun:
         """Run tests of a group with the probes that `sources` hold, in a fork where that can be told."""
         self.side_by_side.wait()
-        done = self.screening.look(group, node_ids, self.changed, sources, f"pytest-{len(self.runs) + 1}")
+        done = self.screening.look(Screened(group, node_ids, self.changed), sources, f"pytest-{len(self.runs) + 1}")
         if done is None:
             return self.run(node_ids, sources, record_probes=True)
         self._record(done, "a process that has collected the tests runs them with probes")

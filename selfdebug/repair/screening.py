@@ -8,13 +8,22 @@ in the end, a process of its own is run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selfdebug.config import Settings
 from selfdebug.model import Failure, PytestRun, When
 from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer
 
 _Situation = tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, bytes], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """The tests that are run for each candidate, and the files as they stand without one."""
+
+    group: Sequence[Failure]
+    node_ids: Sequence[str]
+    edited: Mapping[str, bytes]
 
 
 @dataclass
@@ -34,53 +43,44 @@ class Screening:
     _group: tuple[Failure, ...] = ()
     _too_many: set[tuple[str, ...]] = field(default_factory=set)
 
-    def prepare(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
+    def prepare(self, what: Screened) -> None:
         """Let the server that is needed first for these tests start, beside whatever is done until its first `run`."""
         if self.also in self._too_many:
             self.also = ()
-        situation = (tuple(node_ids), self.also, tuple(sorted(edited.items())))
+        situation = (tuple(what.node_ids), self.also, tuple(sorted(what.edited.items())))
         if self._situation == situation:
             return
         self.close()
-        self._situation, self._group = situation, tuple(group)
-        if node_ids:  # else all tests are run
-            is_collected = all(failure.when is not When.COLLECT for failure in group)
+        self._situation, self._group = situation, tuple(what.group)
+        if what.node_ids:  # else all tests are run
+            is_collected = all(failure.when is not When.COLLECT for failure in what.group)
             self._untried = [WarmServer, PreloadedServer] if is_collected else [PreloadedServer]
-            self._start_next(edited)
+            self._start_next(what.edited)
 
-    def run(
-        self,
-        group: Sequence[Failure],
-        node_ids: Sequence[str],
-        edited: Mapping[str, bytes],
-        sources: Mapping[str, bytes],
-        run_id: str,
-    ) -> PytestRun | None:
-        """Run `node_ids` with `sources`, on top of the `edited` files; None where this cannot be told here.
+    def run(self, what: Screened, sources: Mapping[str, bytes], run_id: str) -> PytestRun | None:
+        """Run the tests with `sources` on top of the files as they stand; None where this cannot be told here.
 
         The run tells in `tier` which of the servers did it. The second of them starts when the first cannot tell of a
         candidate, and is asked from the next such candidate on.
         """
-        self._prepare_surely(group, node_ids, edited)
+        self._prepare_surely(what)
         for kind in list(self._servers):
-            run = self._run(kind, group, sources, run_id)
+            run = self._run(kind, what.group, sources, run_id)
             if run is not None or (kind in self._servers and self._servers[kind].is_beyond_forks):
                 return run
-        self._start_next(edited)
+        self._start_next(what.edited)
         return None
 
-    def look(
-        self,
-        group: Sequence[Failure],
-        node_ids: Sequence[str],
-        edited: Mapping[str, bytes],
-        sources: Mapping[str, bytes],
-        run_id: str,
-    ) -> PytestRun | None:
-        """Run some of the tests of a group with the probes that `sources` hold; None where this cannot be told here."""
-        tests = self._situation[0] if self._situation is not None else ()
-        self._prepare_surely(group, tests if set(node_ids) <= set(tests) else node_ids, edited)
-        return self.run_some(node_ids, sources, run_id, probes=True) if self._is_sound(WarmServer, group) else None
+    def look(self, what: Screened, sources: Mapping[str, bytes], run_id: str) -> PytestRun | None:
+        """Run the tests with the probes that `sources` hold; None where this cannot be told here.
+
+        They may be some of those that a server has collected already.
+        """
+        collected = self._situation[0] if self._situation is not None else ()
+        is_collected = set(what.node_ids) <= set(collected)
+        self._prepare_surely(replace(what, node_ids=collected) if is_collected else what)
+        is_sound = self._is_sound(WarmServer, what.group)
+        return self.run_some(what.node_ids, sources, run_id, probes=True) if is_sound else None
 
     def run_some(
         self, tests: Sequence[str], sources: Mapping[str, bytes], run_id: str, probes: bool = False
@@ -94,13 +94,13 @@ class Screening:
             return None
         return server.run_some(tests, sources, self.settings.timeout, run_id, probes)
 
-    def _prepare_surely(self, group: Sequence[Failure], node_ids: Sequence[str], edited: Mapping[str, bytes]) -> None:
-        """As `prepare`; where a server is of no use with more files than those of `node_ids`, it does without them."""
-        self.prepare(group, node_ids, edited)
+    def _prepare_surely(self, what: Screened) -> None:
+        """As `prepare`; where a server is of no use with more files than those of the tests, it does without them."""
+        self.prepare(what)
         server = self._servers.get(WarmServer)
         if self.also and server is not None and not server.is_usable():
             self._too_many.add(self.also)
-            self.prepare(group, node_ids, edited)
+            self.prepare(what)
 
     def close(self) -> None:
         """End the servers; they are not started again for the same tests and files."""

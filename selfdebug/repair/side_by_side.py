@@ -8,34 +8,21 @@ from __future__ import annotations
 
 import queue
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
 
 from selfdebug.config import Settings
-from selfdebug.model import Failure, Patch, PytestRun
+from selfdebug.model import Patch, PytestRun
 from selfdebug.pytest_process import Interpreter
-from selfdebug.repair.screening import Screening
+from selfdebug.repair.screening import Screened, Screening
 
 Ask = Callable[[], PytestRun | None]
 """Waits for a run; None where no fork can tell."""
 
 _AHEAD = 2
 """So many runs for each job are begun or waiting, so that nobody is idle while a slow one is waited for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Screened:
-    """The tests that are run for each candidate, and the files as they stand without one."""
-
-    group: Sequence[Failure]
-    node_ids: tuple[str, ...]
-    edited: Mapping[str, bytes]
-
-    def run(self, screening: Screening, patch: Patch) -> PytestRun | None:
-        """Run them in a fork; None where that cannot tell."""
-        return screening.run(self.group, self.node_ids, self.edited, {patch.file: patch.after}, "")
 
 
 @dataclass
@@ -54,7 +41,7 @@ class SideBySide:
         jobs = min(self.settings.jobs, len(patches))
         if jobs < 2:
             for patch in patches:
-                yield patch, partial(what.run, self.first, patch)
+                yield patch, partial(_in_fork, self.first, what, patch)
             return
         self.wait()  # for those of an earlier call that nobody asked for
         free = self._free(jobs)
@@ -99,9 +86,13 @@ class SideBySide:
         return begun
 
 
+def _in_fork(screening: Screening, what: Screened, patch: Patch) -> PytestRun | None:
+    return screening.run(what, {patch.file: patch.after}, "")
+
+
 def _in_turn(free: queue.SimpleQueue[Screening], what: Screened, patch: Patch) -> PytestRun | None:
     screening = free.get()
     try:
-        return what.run(screening, patch)
+        return _in_fork(screening, what, patch)
     finally:
         free.put(screening)

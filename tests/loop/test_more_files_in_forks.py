@@ -9,7 +9,7 @@ import pytest
 
 from selfdebug.config import Settings
 from selfdebug.pytest_process import Interpreter, run_pytest
-from selfdebug.repair.screening import Screening
+from selfdebug.repair.screening import Screened, Screening
 
 SUBJECT = "def name(user):\n    return user.name.title()\n"
 FIXED = b"def name(user):\n    return user.name.title() if user else ''\n"
@@ -29,14 +29,14 @@ def test_other_files_are_collected_as_long_as_that_does_no_harm(
     screening = Screening(Settings(root=tmp_path), interpreter, also=("test_other.py",))
     try:
         node_ids = ["test_subject.py::test_name"]
-        run = screening.run(group, node_ids, {}, {"subject.py": FIXED}, "one")
+        run = screening.run(Screened(group, node_ids, {}), {"subject.py": FIXED}, "one")
         assert run is not None
         assert run.passed == {"test_subject.py::test_name"}
         assert screening.also == also
         other = screening.run_some(["test_other.py::test_other"], {"subject.py": FIXED}, "two")
         assert (other is not None and other.passed == {"test_other.py::test_other"}) is bool(also)
         screening.also = ("test_other.py",)
-        screening.prepare(group, node_ids, {})
+        screening.prepare(Screened(group, node_ids, {}))
         assert screening.also == also
     finally:
         screening.close()
@@ -53,7 +53,7 @@ def test_a_port_that_another_run_would_want_as_well_is_not_left_to_forks(
     group = run_pytest(interpreter, tmp_path).failures
     screening = Screening(Settings(root=tmp_path), interpreter)
     try:
-        run = screening.run(group, ["test_subject.py::test_name"], {}, {"subject.py": FIXED}, "one")
+        run = screening.run(Screened(group, ["test_subject.py::test_name"], {}), {"subject.py": FIXED}, "one")
         assert (run is not None) is is_told
     finally:
         screening.close()

@@ -9,7 +9,7 @@ from selfdebug.config import Settings
 from selfdebug.model import PytestRun, Repair, Tier, Verdict
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair import repair
-from selfdebug.repair.screening import Screening
+from selfdebug.repair.screening import Screened, Screening
 
 SUBJECT = "def name(user):\n    return user.name.title()\n"
 TEST = "from subject import name\n\n\ndef test_name():\n    assert name(None) == ''\n"
@@ -89,8 +89,8 @@ def test_a_failure_that_forks_do_not_show_is_not_judged_there(tmp_path: Path) ->
     screening = Screening(Settings(root=root), Interpreter.find(sys.executable))
     sources = {"subject.py": FIXED}
     assert group[0].exception.type == "AttributeError"
-    assert screening.run(group, ["test_subject.py::test_name"], {}, sources, "warm-1") is None
-    assert screening.run(group, ["test_subject.py::test_name"], {}, sources, "warm-2") is None
+    assert screening.run(Screened(group, ["test_subject.py::test_name"], {}), sources, "warm-1") is None
+    assert screening.run(Screened(group, ["test_subject.py::test_name"], {}), sources, "warm-2") is None
     screening.close()
 
 
@@ -100,18 +100,20 @@ def test_a_file_that_was_edited_meanwhile_is_imported_anew(tmp_path: Path) -> No
     screening = Screening(Settings(root=root), Interpreter.find(sys.executable))
     try:
         node_ids = ["test_subject.py::test_name"]
-        run = screening.run(group, node_ids, {}, {"subject.py": FIXED}, "warm-1")
+        run = screening.run(Screened(group, node_ids, {}), {"subject.py": FIXED}, "warm-1")
         assert run is not None
         assert not run.failures
         edited = b"LIMIT = 1\n" + SUBJECT.encode()
         (root / "subject.py").write_bytes(edited)
-        run = screening.run(group, node_ids, {}, {"subject.py": b"LIMIT = 1\n" + FIXED}, "warm-2")
+        run = screening.run(Screened(group, node_ids, {}), {"subject.py": b"LIMIT = 1\n" + FIXED}, "warm-2")
         assert run is None  # the server knows the old file
         again = failing(root).failures
-        run = screening.run(again, node_ids, {"subject.py": edited}, {"subject.py": b"LIMIT = 1\n" + FIXED}, "warm-3")
+        run = screening.run(
+            Screened(again, node_ids, {"subject.py": edited}), {"subject.py": b"LIMIT = 1\n" + FIXED}, "warm-3"
+        )
         assert run is not None
         assert not run.failures
-        assert screening.run(again, (), {}, {"subject.py": FIXED}, "warm-4") is None
+        assert screening.run(Screened(again, (), {}), {"subject.py": FIXED}, "warm-4") is None
     finally:
         screening.close()
 
@@ -123,7 +125,10 @@ def test_what_changes_more_than_functions_is_judged_in_a_preloaded_fork_from_the
     node_ids = ["test_subject.py::test_name"]
     inside, level = {"subject.py": FIXED}, {"subject.py": b"NOBODY = ''\n" + FIXED}
     try:
-        runs = [screening.run(group, node_ids, {}, sources, "forked") for sources in (inside, level, level, inside)]
+        runs = [
+            screening.run(Screened(group, node_ids, {}), sources, "forked")
+            for sources in (inside, level, level, inside)
+        ]
     finally:
         screening.close()
     assert [run and run.tier for run in runs] == [Tier.WARM, None, Tier.PRELOADED, Tier.WARM]
