@@ -153,14 +153,14 @@ def exhausted(bench: Bench, work: Work) -> Repair:
     wanted = _wanted_of_no_guard(work)
     if wanted is not None:
         return _no_guard_fits(bench, work, wanted)
-    backup = _stashed(bench, work, dict(work.good) or _best(work))
+    backup, refusal = _stashed(bench, work, dict(work.good) or _best(work))
     _put_back(bench)
     tried = counted(work.tried, "candidate")
     sentence = f"None of {tried} is kept. {why} Everything is as it was before the run."
     if work.good:
         sentence += f" {_would_be_kept(bench, work)}"
     if backup:
-        sentence += f" The best attempt is kept as {backup[0]}."
+        sentence += f" The best attempt is kept as {backup[0]}{f' ({refusal})' if refusal else ''}."
     ending = Ending(ExitCode.ROLLED_BACK, "exhausted", FinalStatus.FAIL, sentence)
     return replace(_repair(bench, work, ending), rollback=True, backup=backup)
 
@@ -238,13 +238,15 @@ def _distance(work: Work, trial: Trial) -> int:
     return 10 * order.index(trial.verdict) - has_moved
 
 
-def _stashed(bench: Bench, work: Work, best: dict[str, bytes]) -> tuple[str, ...]:
+def _stashed(bench: Bench, work: Work, best: dict[str, bytes]) -> tuple[tuple[str, ...], str | None]:
+    """The places of the attempt, and why git has none for it."""
     if not best or bench.settings.dry_run:
-        return ()
+        return (), None
     failing = ", ".join(dict.fromkeys(failure.node_id or "?" for group, _ in work.given_up for failure in group))
     message = f"selfdebug: {bench.run_id} attempt {len(work.attempts)}, still fails: {failing[:200]}"
-    bench.workspace.snapshot(tuple(best), bench.run_id)
-    return bench.workspace.stash_attempt(best, message)
+    snapshot = bench.workspace.snapshot(tuple(best), bench.run_id)
+    places = bench.workspace.stash_attempt(best, message)
+    return places, snapshot.git_refusal
 
 
 def _with_patches(bench: Bench, work: Work, ending: Ending) -> Repair:

@@ -39,9 +39,15 @@ def point(repository: pygit2.Repository, reference: str, commit: pygit2.Oid, mes
 
 def drop(repository: pygit2.Repository, reference: str) -> None:
     """Delete a reference; one that is not there is no error. Raises as `point` does."""
+    import pygit2
+
+    def remove() -> None:
+        # An opened repository forgets a packed reference that it failed to delete: the next try does nothing.
+        pygit2.Repository(repository.path).references.delete(reference)
+
     if reference in repository.references:
         announce("unref", reference)
-        _insist(repository, reference, lambda: repository.references.delete(reference))
+        _insist(repository, reference, remove)
 
 
 def _insist(repository: pygit2.Repository, reference: str, change: Callable[[], object]) -> None:

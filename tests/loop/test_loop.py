@@ -134,6 +134,24 @@ def test_what_no_guard_can_repair_is_put_back_and_the_best_attempt_stashed(tmp_p
     }
 
 
+def test_an_attempt_that_git_cannot_hold_is_copied_and_the_lock_in_the_way_named(tmp_path: Path) -> None:
+    tests = """
+    from users import name
+
+    def test_an_answer_that_no_guard_can_give():
+        assert name(None) == "the third of May"[4:]
+    """
+    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    lock = root / ".git/refs/stash.lock"
+    lock.touch()
+    before = contents(root)
+    done = run(root, max_candidates=4)
+    assert (done.exit_code, contents(root)) == (128, before)
+    (place,) = done.backup
+    assert Path(place).is_file()
+    assert f"{place} ({lock} is in the way; remove it when no git command is running)." in done.sentence
+
+
 def test_a_patch_that_breaks_another_test_is_not_kept(tmp_path: Path) -> None:
     code = """
     def first(d):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from selfdebug.errors import UsageError
-from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, past
+from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, past, references
 from selfdebug.workspace.closed import closed_runs
 from selfdebug.workspace.durable import Step, watched
 from selfdebug.workspace.journal import Begun, Ended, Final, LeftAlone, Planned, Record, Saved, decode, encode
@@ -138,6 +138,26 @@ def test_old_runs_are_forgotten_with_their_references(repo: Path, monkeypatch: p
     assert git(repo, "for-each-ref", "--format=%(refname)", "refs/selfdebug").split() == [
         f"refs/selfdebug/{name}" for name in ("last", "run2", "run3")
     ]
+
+
+def test_a_run_whose_reference_cannot_be_dropped_is_forgotten_later(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past, "_REMEMBERED", 1)
+    monkeypatch.setattr(references, "_PAUSE", 0.0)
+    _run(repo, "run0", {"b.py": b"b = 2\n"})
+    git(repo, "pack-refs", "--all", "--prune")
+    lock = repo / ".git/packed-refs.lock"
+    lock.touch()
+    for number in range(1, 3):
+        _run(repo, f"run{number}", {"b.py": b"b = %d\n" % (number + 2)})
+    assert git(repo, "rev-parse", "refs/selfdebug/run0")
+    lock.unlink()
+    _run(repo, "run3", {"b.py": b"b = 9\n"})
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/selfdebug").split() == [
+        f"refs/selfdebug/{name}" for name in ("run2", "run3")
+    ]
+    assert sorted(path.name for path in (repo / ".selfdebug/runs").iterdir()) == ["run2", "run3"]
 
 
 def test_runs_that_are_over_are_listed_and_their_journals_left_alone(plain: Path) -> None:
