@@ -14,6 +14,7 @@ from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import FaultKind, Receiver
 from selfdebug.stages.propose import names
 from selfdebug.stages.propose.collected import needed_class, starts_of
+from selfdebug.stages.propose.constructed import named_values, of_classes
 from selfdebug.stages.propose.defaults import (
     Default,
     factor_of_one,
@@ -174,7 +175,13 @@ class Choices:
                 return tuple(default for default in self._for_value() if self._is_usable(default))
             case DefaultRole.RESULT:
                 wanted = self._evidence.wanted
-                evident = (*self._results(), *returned_by_docstring(self._function), *self._passed(), *self._lent(role))
+                evident = (
+                    *self._results(),
+                    *returned_by_docstring(self._function),
+                    *self._passed(),
+                    *self._lent(role),
+                    *(self._like_others() if isinstance(self._statement, ast.Return) else ()),
+                )
                 return for_return(self._function, evident, self._named(), wanted.answers)
             case DefaultRole.EXCEPTION:
                 return unique(self._exceptions())
@@ -192,7 +199,8 @@ class Choices:
             each for each in self._lent(DefaultRole.RECEIVER) if supports(each.code, receiver.operation, receiver.name)
         )
         found = for_receiver(receiver, self._site.location, evidence.observations, evidence.wanted.neutral)
-        return unique((*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *lent, *found))
+        made = of_classes(self._types()[1], self._site.source.tree)
+        return unique((*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *lent, *made, *found))
 
     def _named(self) -> tuple[str, ...]:
         """The neutral literals of the failing test that can stand for what the statement computes."""
@@ -218,6 +226,7 @@ class Choices:
             *self._uncalled(),
             *self._as_it_is(),
             *self._lent(DefaultRole.VALUE),
+            *self._like_others(),
             *for_value(code, site.location, evidence.observations, self._named(), is_key),
         )
         operators = self._operators()
@@ -230,6 +239,18 @@ class Choices:
         """An empty mapping, where an item is stored into what is missing: `d[a][b] = 1`."""
         if any(self._stores(use) and use.receiver == self._receiver.expression for use in self._uses):
             yield Default("{}", "an item is stored into it", 0)
+
+    def _like_others(self) -> Iterator[Default]:
+        """The constant that the failing test means, and objects of the classes that the expression gave elsewhere."""
+        site, start = self._site, self._receiver.expression
+        types = [
+            seen.value.type
+            for seen in self._evidence.observations
+            if seen.file == site.location.file and not seen.in_failure and seen.span.contains(start)
+            if (seen.span.start_line, seen.span.start_column) == (start.start_line, start.start_column)
+        ]
+        yield from named_values(site.source.tree, self._evidence.wanted.answers)
+        yield from of_classes(types, site.source.tree)
 
     def _exceptions(self) -> Iterator[Default]:
         """The exceptions that the failing test expects: as the project makes them, else with a message."""

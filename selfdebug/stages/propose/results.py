@@ -12,6 +12,7 @@ from collections.abc import Iterator, Set
 
 from codemods.selfdebug.expressions import last_name
 from codemods.selfdebug.scopes import own_nodes
+from selfdebug.stages.propose.constructed import is_constructed
 from selfdebug.stages.propose.defaults import Default, is_plain, literal
 from selfdebug.stages.propose.names import bound_names
 
@@ -24,7 +25,7 @@ def evident_results(function: Function, module: ast.Module, line: int) -> Iterat
     """The results that speak for themselves at a line of a function of `module`, its own constants first."""
     if function.name == "__get__":
         yield Default("self", "a descriptor gives itself back where there is no object", _OWN)
-    for code in _constants(function):
+    for code in (*_constants(function), *_constructed(function, module)):
         yield Default(code, f"{function.name} returns {code} elsewhere", _OWN)
     for callee in _passed_on(function, module):
         for code in _constants(callee):
@@ -89,6 +90,13 @@ def _constants(function: Function) -> Iterator[str]:
             elif isinstance(node.value, ast.Tuple) and all(is_plain(element) for element in node.value.elts):
                 comma = "," if len(node.value.elts) == 1 else ""
                 yield f"({', '.join(literal(element) for element in node.value.elts)}{comma})"
+
+
+def _constructed(function: Function, module: ast.Module) -> Iterator[str]:
+    """The objects of constants, and the module's constants, that the function returns."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Return) and node.value is not None and is_constructed(node.value, module):
+            yield ast.unparse(node.value)
 
 
 def _passed_on(function: Function, module: ast.Module) -> Iterator[Function]:
