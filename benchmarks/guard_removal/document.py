@@ -41,19 +41,19 @@ bettered; those of the second were only measured.
 - equivalent: all tests of the project pass, and each function around the difference did the same in each of its calls
   in the whole suite: what it gave back or that it raised, and what it left in its arguments.
 - different: the tests pass, and something of that is not the same. A warning is a part that the report calls not pinned
-  by any test, or another plausible patch with another behaviour that it shows.
+  by any test.
 - nothing: everything was put back. Not ended in time: the run was stopped after the time that `--limit` gives.
-
-The machine had two cores and many other programs on them, so that the seconds are several times those of a free one,
-and many runs were stopped after 240 or 300 seconds: of those nothing is known.
 
 What chooses between two ways of doing the work is not removed, and tests that take over a second are left out.
 """
 
 
-def document(done: Sequence[Measured], readings: Mapping[str, str]) -> str:
-    """The page for all measurements; `readings` says by removal what a reader found wrong with a patch."""
-    parts = [_HEAD, tables(done)]
+def document(done: Sequence[Measured], about: str, readings: Mapping[str, str]) -> str:
+    """The page for all measurements; `about` says how these were made.
+
+    `readings` says by removal what a reader found wrong with a patch.
+    """
+    parts = [_HEAD, f"{about}\n", tables(done)]
     for split, entries in _splits(_crashed(done)):
         different = [entry for entry in entries if entry.result is Result.DIFFERENT]
         missed = [entry for entry in entries if entry.result in (Result.NOTHING, Result.ERROR)]

@@ -25,8 +25,9 @@ from benchmarks.guard_removal.removals import KINDS, Removal, removals
 from benchmarks.guard_removal.trials import Measured, Result, from_line, measured
 
 _RESULTS = Path(__file__).parent / "results.jsonl"
-"""The measurements that the documentation tells of, and what a reader found wrong with their patches."""
+"""The measurements that the documentation tells of."""
 _READINGS = Path(__file__).parent / "readings.json"
+"""How they were made, and by removal what a reader found wrong with a patch."""
 
 
 def main(arguments: list[str]) -> int:
@@ -34,7 +35,8 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     if options.document:
         told = json.loads(_READINGS.read_text(encoding="utf-8"))
-        options.document.write_text(document(_read(_RESULTS), told), encoding="utf-8")
+        page = document(_read(_RESULTS), told["about"], told["removals"])
+        options.document.write_text(page, encoding="utf-8")
         return 0
     results: Path = options.work / f"{options.results}.jsonl"
     options.work.mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,9 @@ def test_the_page_tells_right_warned_and_silent_patches_apart() -> None:
         measured(Split.MEASURED, Result.NOTHING),
         measured(Split.MEASURED, Result.NO_CRASH),
     ]
-    page = document([from_line(entry.line()) for entry in entries], {entries[2].removal: "It reads well."})
+    read_back = [from_line(entry.line()) for entry in entries]
+    page = document(read_back, "One version.", {entries[2].removal: "It reads well."})
+    assert "\nOne version.\n\n| split |" in page
     assert "| looked-at | 2 | 1 | 1 | 100 % | 0 | 0 | 0 | 0 | 0 |" in page
     assert "| measured | 3 | 0 | 0 | 0 % | 1 | 1 | 1 | 0 | 0 |" in page
     assert "without a warning and are different: 1; 2.0 right ones" in page
