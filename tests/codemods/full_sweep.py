@@ -1,12 +1,13 @@
 """Whole libraries swept, statements of every kind: probes go in and out without a trace, guards refuse or are right.
 
-    PYTHONPATH=. python tests/codemods/full_sweep.py [--seconds 600] [--kinds 1] [--guards 2] [--effort 60] [--seed 0]
-        [--skip 0] [FOLDER...]
+    PYTHONPATH=. python tests/codemods/full_sweep.py [--seconds 600] [--kinds 1] [--guards 2] [--tries 12] [--effort 60]
+        [--seed 0] [--skip 0] [FOLDER...]
 
 Reads the files of the folders (default: the standard library) until the time is over: `--kinds` statements of each kind
-in each file are probed (fewer in long files under `--effort`), and every guard is put at `--guards` places of it. The
-seed and a file's own path alone decide what is tried in it. Prints what was swept, all that was wrong and, where files
-are left, the number to `--skip` next time. The tests sweep a sample with the same functions.
+in each file are probed (fewer in long files under `--effort`), and every guard (or `--tries` of them) is put at
+`--guards` places of it. The seed and a file's own path alone decide what is tried in it. Prints what was swept, all
+that was wrong and, where files are left, the number to `--skip` next time. The tests sweep a sample with the same
+functions.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def main() -> None:
             most = max(LEAST, given.effort * 1000 // (len(data) + 1)) if given.effort else None
             sweep_probes(data, choice, given.kinds, probes, most)
         with _of(file, guards):
-            sweep(data, choice, given.guards, guards)
+            sweep(data, choice, given.guards, guards, given.tries)
         if place % STEP == 0:
             _tell(place - given.skip, len(files), probes, guards)
         if time.monotonic() > end:
@@ -108,6 +109,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", type=int, default=1, help="statements of each kind in a file")
     parser.add_argument("--effort", type=int, help="kilobytes of a file times its statements at most")
     parser.add_argument("--guards", type=int, default=2, help="places of a file at which every guard is tried")
+    parser.add_argument("--tries", type=int, help="guards at each of these places, instead of all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--skip", type=int, default=0, help="files that were swept before")
     parser.add_argument("folders", nargs="*", type=Path, default=[Path(sysconfig.get_paths()["stdlib"])])

@@ -130,14 +130,15 @@ def parameters_for(guard: Guard, choice: random.Random) -> Parameters:
     return Parameters(special.get(guard.id, default), test, classes)
 
 
-def sweep(data: bytes, choice: random.Random, count: int, report: Report) -> None:
-    """Put guards at `count` random places of a file and record what is wrong with the outcome."""
+def sweep(data: bytes, choice: random.Random, count: int, report: Report, tries: int | None = None) -> None:
+    """Put guards, all or `tries` random ones, at `count` random places of a file; record what is wrong with that."""
     try:
         source = Source.parse(data)
     except RefusedError:
         return
     for place in some_places(source, choice, count):
-        for guard in guards().values():
+        every = list(guards().values())
+        for guard in every if tries is None else choice.sample(every, min(tries, len(every))):
             if place.look.startswith("Name ") and guard.id not in NAME_GUARDS:
                 continue  # the guard's own condition names the receiver: there is no telling it from a twin
             if place.look.startswith("Call ") and guard.id == "coercion":
