@@ -112,24 +112,15 @@ def _within(call_id: str, answer: Answer) -> Answer:
 
 
 def _overview(found: ToolCall, data: dict[str, Any], within: Trace) -> Answer:
-    counts = data.get("counts", {})
     outcomes = Counter(outcome for _, outcome in _pairs(data.get("tests")))
-    counted = ", ".join(f"{count} {name}" for name, count in outcomes.items()) or "no test ran"
+    ended = ", ".join(f"{count} {name}" for name, count in outcomes.items()) or "no test ran"
     versions = f"Python {data.get('python') or '?'}, pytest {data.get('pytest') or '?'}"
-    lines = [f"inside {found.id}: {counted}; {versions}"]
+    lines = [f"inside {found.id}: {ended}; {versions}"]
     telling = [step for step in within.steps if step.stage != "test" or step.errors]
     lines.extend(f"{step.id}: {cut(step.description, 200)}" for step in telling[:MAX_LISTED])
     if len(telling) > MAX_LISTED:
         lines.append(f"… {len(telling) - MAX_LISTED} more; ask with variable= or find=")
-    for name, kept in (
-        ("tests", "tests"),
-        ("probed values", "hits"),
-        ("caught", "catches"),
-        ("assignments", "history"),
-    ):
-        stored = len(found_there) if isinstance(found_there := data.get(kept), list) else 0
-        if counts.get(kept, stored) > stored:
-            lines.append(f"of {counts[kept]} {name} only {stored} were stored")
+    lines.extend(_not_stored(data))
     variables = sorted(
         {write.key for step in within.steps if step.stage in ("probe", "assign") for write in step.writes}
     )
@@ -142,6 +133,18 @@ def _overview(found: ToolCall, data: dict[str, Any], within: Trace) -> Answer:
     if data.get("output"):
         lines.append(f"output: {cut(str(data['output'])[-400:], 400)}")
     return Answer(tuple(lines), {"outcomes": dict(outcomes), "steps": [step.id for step in telling[:MAX_LISTED]]})
+
+
+_COUNTED = (("tests", "tests"), ("probed values", "hits"), ("caught", "catches"), ("assignments", "history"))
+"""What an inner run holds a bounded number of: in words, and its key."""
+
+
+def _not_stored(data: dict[str, Any]) -> Iterator[str]:
+    counts = data.get("counts", {})
+    for name, key in _COUNTED:
+        stored = len(kept) if isinstance(kept := data.get(key), list) else 0
+        if counts.get(key, stored) > stored:
+            yield f"of {counts[key]} {name} only {stored} were stored"
 
 
 def _history(within: Trace, variable: str) -> Answer:

@@ -21,7 +21,7 @@ from selfdebug.trace.queries.base import (
     value_at,
     writers_of,
 )
-from selfdebug.trace.records import Step, Trace
+from selfdebug.trace.records import Step, Trace, Write
 from selfdebug.trace.redaction import LEFT_OUT
 
 MAX_WRITES, MAX_READS = 20, 30
@@ -118,30 +118,37 @@ def get_value(trace: Trace, arguments: Arguments) -> Answer:
         return no_step(trace, step_id)
     found = value_at(trace, key, number)
     if found is None:
-        later = [step for step in writers_of(trace, key) if step.number > number]
-        below = [w.key for step in writers_of(trace, key) for w in step.writes if w.key.startswith(key + ".")]
-        if below:
-            keys = ", ".join(list(dict.fromkeys(below))[:10])
-            return Answer(
-                (f"{key} is a group of keys: {keys}. Ask for one of them.",), {"nearest": below[:10]}, found=False
-            )
-        if later:
-            return Answer((f"{key} had no value yet at {step_id}; {later[0].id} wrote it first.",), found=False)
-        return no_key(trace, key)
+        return _no_value(trace, key, step_id, number)
     write, step = found
     text = as_text(write.value) if not isinstance(write.value, dict | list) else shown(write.value)
-    marks = []
-    if len(text) > limit:
-        marks.append(f"{len(text) - limit} of {len(text)} characters are left out; max_chars goes up to 8000")
-    if write.cut:
-        marks.append(f"only a part was stored of {write.size} characters")
-    if write.redacted:
-        marks.append("a secret in it was redacted before it was stored and cannot be shown")
-    if LEFT_OUT in text:
-        marks.append("values of the program were not recorded, because the setting include_values is false")
+    marks = list(_marks(write, text, limit))
     lines = [f"{key} as of {step_id}, written by {step.id}:", *text[:limit].split("\n")]
     data = {"key": key, "step": step.id, "value": text[:limit], "size": len(text), "redacted": write.redacted}
     return Answer((*lines, *(f"[{mark}]" for mark in marks)), {**data, "marks": marks})
+
+
+def _no_value(trace: Trace, key: str, step_id: str, number: int) -> Answer:
+    writers = writers_of(trace, key)
+    below = list(dict.fromkeys(w.key for step in writers for w in step.writes if w.key.startswith(key + ".")))[:10]
+    if below:
+        sentence = f"{key} is a group of keys: {', '.join(below)}. Ask for one of them."
+        return Answer((sentence,), {"nearest": below}, found=False)
+    later = next((step for step in writers if step.number > number), None)
+    if later is not None:
+        return Answer((f"{key} had no value yet at {step_id}; {later.id} wrote it first.",), found=False)
+    return no_key(trace, key)
+
+
+def _marks(write: Write, text: str, limit: int) -> Iterator[str]:
+    """What is missing of a value, and how to get it where that is possible."""
+    if len(text) > limit:
+        yield f"{len(text) - limit} of {len(text)} characters are left out; max_chars goes up to 8000"
+    if write.cut:
+        yield f"only a part was stored of {write.size} characters"
+    if write.redacted:
+        yield "a secret in it was redacted before it was stored and cannot be shown"
+    if LEFT_OUT in text:
+        yield "values of the program were not recorded, because the setting include_values is false"
 
 
 # ---------------------------------------------------------------- find_in_trace
@@ -152,20 +159,8 @@ def find(trace: Trace, arguments: Arguments) -> Answer:
     query, bound = arguments["query"].strip(), arguments["max_hits"]
     if len(query) < 2:
         return Answer(("A query needs at least two letters.",), found=False)
-    words = [word for word in query.lower().split() if len(word) > 1] or [query.lower()]
-    scanned, complete = 0, True
-    hits: list[tuple[int, int, str, str]] = []
-    for order, (pointer, text, follow_up) in enumerate(_searchable(trace)):
-        scanned += len(text)
-        if scanned > SCAN_BUDGET:
-            complete = False
-            break
-        low = text.lower()
-        score = 100 if query.lower() in low else sum(word in low for word in words)
-        if score:
-            hits.append((-score, order, f"{pointer}: {_snippet(text, query.lower(), words)}", follow_up))
-    hits.sort(key=lambda hit: hit[:2])
-    lines = [f"{line} -> {follow_up}" for _, _, line, follow_up in hits[:bound]]
+    hits, complete = _hits(trace, query.lower())
+    lines = [f"{line} -> {follow_up}" for line, follow_up in hits[:bound]]
     if not hits:
         lines.append(f"Nothing in this trace holds {query!r}." if complete else f"Nothing found yet of {query!r}.")
     if len(hits) > bound:
@@ -173,11 +168,28 @@ def find(trace: Trace, arguments: Arguments) -> Answer:
     if not complete:
         lines.append(f"The scan ended after {SCAN_BUDGET} characters; what comes later was not searched.")
     data = {
-        "hits": [{"at": line, "next": follow_up} for _, _, line, follow_up in hits[:bound]],
+        "hits": [{"at": line, "next": follow_up} for line, follow_up in hits[:bound]],
         "total": len(hits),
         "complete": complete,
     }
     return Answer(tuple(lines), data, found=bool(hits))
+
+
+def _hits(trace: Trace, query: str) -> tuple[list[tuple[str, str]], bool]:
+    """The pointers, best first, each with the query that opens it; and whether the whole trace was searched."""
+    words = [word for word in query.split() if len(word) > 1] or [query]
+    scanned = 0
+    found: list[tuple[int, str, str]] = []
+    for pointer, text, follow_up in _searchable(trace):
+        scanned += len(text)
+        if scanned > SCAN_BUDGET:
+            break
+        low = text.lower()
+        score = 100 if query in low else sum(word in low for word in words)
+        if score:
+            found.append((score, f"{pointer}: {_snippet(text, query, words)}", follow_up))
+    found.sort(key=lambda hit: -hit[0])
+    return [(line, follow_up) for _, line, follow_up in found], scanned <= SCAN_BUDGET
 
 
 def _searchable(trace: Trace) -> Iterator[tuple[str, str, str]]:

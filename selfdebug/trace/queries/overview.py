@@ -34,26 +34,14 @@ def overview(trace: Trace, _arguments: Arguments) -> Answer:
     stages = list(_stages(trace.steps))
     keys = list(_keys(trace))
     errors = [(step.id, error) for step in trace.steps for error in step.errors]
-    cost = _cost(trace)
-    lines = [_headline(trace)]
-    lines.append(
-        "stages: "
-        + "; ".join(_stage_line(stage) for stage in stages[:MAX_STAGES])
-        + _more(stages, MAX_STAGES, "read_narrative")
-    )
+    cost, doubts = _cost(trace), honesty(trace)
+    shown_stages = "; ".join(_stage_line(stage) for stage in stages[:MAX_STAGES])
+    lines = [_headline(trace), f"stages: {shown_stages}{_more(stages, MAX_STAGES, 'read_narrative')}"]
     if "include_events" not in trace.run.left_out:
-        written: dict[str, list[str]] = {}
-        for key, step in keys[:MAX_KEYS]:
-            written.setdefault(step, []).append(key)
-        named = "; ".join(f"{step}: {', '.join(_together(of_step))}" for step, of_step in written.items())
-        lines.append(f"keys by last writer: {named or 'none'}" + _more(keys, MAX_KEYS, "find_in_trace"))
-    for step, error in errors[:MAX_ERRORS]:
-        lines.append(f"error in {step}: {cut(error, 200, f'trace_node(step={step})')}")
-    if len(errors) > MAX_ERRORS:
-        lines.append(f"… {len(errors) - MAX_ERRORS} more errors; find_in_trace finds them by their text")
-    pytest = f"{cost['pytest_starts']} starts of pytest, {cost['pytest_seconds']:.2f} s in them"
+        lines.append(_keys_line(keys))
+    lines.extend(_error_lines(errors))
+    pytest = f"{counted(cost['pytest_starts'], 'start')} of pytest, {cost['pytest_seconds']:.2f} s in them"
     lines.append(f"cost: {pytest}, {cost['seconds']:.2f} s in all")
-    doubts = honesty(trace)
     lines.extend(f"doubt: {note}" for note in doubts)
     data = {
         "status": trace.run.status,
@@ -110,6 +98,21 @@ def _keys(trace: Trace) -> Iterator[tuple[str, str]]:
             last.pop(key, None)
             last[key] = step.id
     yield from last.items()
+
+
+def _keys_line(keys: list[tuple[str, str]]) -> str:
+    written: dict[str, list[str]] = {}
+    for key, step in keys[:MAX_KEYS]:
+        written.setdefault(step, []).append(key)
+    named = "; ".join(f"{step}: {', '.join(_together(of_step))}" for step, of_step in written.items())
+    return f"keys by last writer: {named or 'none'}{_more(keys, MAX_KEYS, 'find_in_trace')}"
+
+
+def _error_lines(errors: list[tuple[str, str]]) -> Iterator[str]:
+    for step, error in errors[:MAX_ERRORS]:
+        yield f"error in {step}: {cut(error, 200, f'trace_node(step={step})')}"
+    if len(errors) > MAX_ERRORS:
+        yield f"… {len(errors) - MAX_ERRORS} more errors; find_in_trace finds them by their text"
 
 
 def _cost(trace: Trace) -> dict[str, Any]:
