@@ -7,15 +7,15 @@ it could have changed what it reads, or could notice that it now runs later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 
 import libcst as cst
-import libcst.matchers as m
 
-_CONSTANT = m.SimpleString() | m.Integer() | m.Float() | m.UnaryOperation(m.Minus(), m.Integer() | m.Float())
-_QUESTIONS = m.Name("len") | m.Name("isinstance") | m.Name("callable") | m.Name("hasattr")
-_EFFECTS = m.Call() | m.Await() | m.Yield() | m.NamedExpr()
-_BINDINGS = m.NamedExpr() | m.AsName()
+# No libcst.matchers here and elsewhere: importing them takes longer than importing libcst and all guards.
+_NUMBER = cst.Integer | cst.Float
+_QUESTIONS = frozenset({"len", "isinstance", "callable", "hasattr"})
+_EFFECTS = cst.Call | cst.Await | cst.Yield | cst.NamedExpr
+_BINDINGS = cst.NamedExpr | cst.AsName
 
 
 def may_repeat(node: cst.BaseExpression) -> bool:
@@ -35,7 +35,9 @@ def _is_plain_index(index: cst.BaseSlice) -> bool:
 
 def is_constant(node: cst.BaseExpression) -> bool:
     """Whether `node` is a literal string or number."""
-    return m.matches(node, _CONSTANT)
+    if isinstance(node, cst.UnaryOperation):
+        return isinstance(node.operator, cst.Minus) and isinstance(node.expression, _NUMBER)
+    return isinstance(node, cst.SimpleString | _NUMBER)
 
 
 def may_ask_again(node: cst.BaseExpression) -> bool:
@@ -48,24 +50,37 @@ def may_ask_again(node: cst.BaseExpression) -> bool:
         return isinstance(node.operator, cst.Not | cst.Minus) and may_ask_again(node.expression)
     if isinstance(node, cst.Comparison):
         return may_ask_again(node.left) and all(may_ask_again(each.comparator) for each in node.comparisons)
-    if isinstance(node, cst.Call) and m.matches(node.func, _QUESTIONS):
+    if isinstance(node, cst.Call) and is_named(node.func, _QUESTIONS):
         return all(may_ask_again(arg.value) for arg in node.args)
     return isinstance(node, cst.Tuple) and all(may_ask_again(element.value) for element in node.elements)
 
 
+def is_named(node: cst.CSTNode, names: Container[str]) -> bool:
+    """Whether `node` is one of the names."""
+    return isinstance(node, cst.Name) and node.value in names
+
+
+def nodes_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """`node` and everything in it, from outside to inside."""
+    yield node
+    for child in node.children:
+        yield from nodes_in(child)
+
+
 def names_in(node: cst.CSTNode) -> frozenset[str]:
     """Every identifier in `node`, attributes excluded."""
-    attributes = {id(found.attr) for found in m.findall(node, m.Attribute()) if isinstance(found, cst.Attribute)}
-    return frozenset(
-        found.value
-        for found in m.findall(node, m.Name())
-        if isinstance(found, cst.Name) and id(found) not in attributes
-    )
+    nodes = list(nodes_in(node))
+    attributes = {id(found.attr) for found in nodes if isinstance(found, cst.Attribute)}
+    return frozenset(found.value for found in nodes if isinstance(found, cst.Name) and id(found) not in attributes)
+
+
+def _effects_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    return (found for found in nodes_in(node) if isinstance(found, _EFFECTS))
 
 
 def has_effects(node: cst.CSTNode) -> bool:
     """Whether evaluating `node` can change something (a call, `await`, `yield`, `:=`)."""
-    return bool(m.findall(node, _EFFECTS))
+    return any(_effects_in(node))
 
 
 def may_be_read_before(subject: cst.BaseExpression, earlier: Iterable[cst.CSTNode]) -> bool:
@@ -75,11 +90,11 @@ def may_be_read_before(subject: cst.BaseExpression, earlier: Iterable[cst.CSTNod
     """
     names = names_in(subject)
     for node in earlier:
-        if any(names_in(binding) & names for binding in m.findall(node, _BINDINGS)):
+        if any(isinstance(found, _BINDINGS) and names_in(found) & names for found in nodes_in(node)):
             return False
         if isinstance(subject, cst.Name):
             continue
-        if any(names_in(effect) & names for effect in m.findall(node, _EFFECTS)):
+        if any(names_in(effect) & names for effect in _effects_in(node)):
             return False
     return True
 
@@ -94,6 +109,7 @@ def may_run_before(subject: cst.BaseExpression, earlier: Iterable[cst.CSTNode]) 
     for node in earlier:
         if has_effects(node) or isinstance(node, cst.WithItem):
             return False
-        if not isinstance(node, cst.Name) and m.findall(node, m.Attribute() | m.Subscript()) and names_in(node) & names:
+        reads_inside = any(isinstance(found, cst.Attribute | cst.Subscript) for found in nodes_in(node))
+        if reads_inside and names_in(node) & names:
             return False
     return True

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import libcst as cst
-import libcst.matchers as m
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.conditions import one_line
 from codemods.selfdebug.precedence import operand_of_comparison
-from codemods.selfdebug.purity import is_constant, may_repeat
+from codemods.selfdebug.purity import is_constant, is_named, may_repeat
 from codemods.selfdebug.scopes import fresh_name
 from codemods.selfdebug.sites import bare
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
 
-_FUNCTIONS = m.Name("sorted") | m.Name("min") | m.Name("max")
-_ABOUT_NONE = m.ComparisonTarget(operator=m.Is() | m.IsNot(), comparator=m.Name("None"))
+_FUNCTIONS = frozenset({"sorted", "min", "max"})
 
 
 def keyed(site: Site, asks: str) -> Rewrite:
@@ -42,7 +40,7 @@ def _item_name(site: Site) -> str:
 def _sorting_call(site: Site) -> cst.Call:
     nodes = [site.expression, *(step.parent for step in site.steps_from(site.expression))]
     for node in nodes:
-        if isinstance(node, cst.Call) and (m.matches(node.func, _FUNCTIONS) or _is_sort(node.func)):
+        if isinstance(node, cst.Call) and (is_named(node.func, _FUNCTIONS) or _is_sort(node.func)):
             return node
     raise RefusedError("nothing is sorted here")
 
@@ -75,7 +73,7 @@ def _read(key: cst.BaseExpression, name: str) -> cst.BaseExpression | None:
 
 
 def _pair(site: Site, body: cst.BaseExpression, asks: str) -> cst.BaseExpression:
-    if isinstance(body, cst.Tuple) and m.matches(body.elements[0].value, m.Comparison(comparisons=[_ABOUT_NONE])):
+    if isinstance(body, cst.Tuple) and _asks_about_none(body.elements[0].value):
         raise RefusedError("the key tells None apart already")
     code = cst.Module([]).code_for_node
     if may_repeat(body):
@@ -84,3 +82,8 @@ def _pair(site: Site, body: cst.BaseExpression, asks: str) -> cst.BaseExpression
     name = fresh_name(site.block_scope, site.source.tree, body)
     bound = code(operand_of_comparison(cst.NamedExpr(cst.Name(name), body)))
     return cst.parse_expression(f"({bound} {asks} None, {name})")
+
+
+def _asks_about_none(node: cst.BaseExpression) -> bool:
+    asked = node.comparisons if isinstance(node, cst.Comparison) else ()
+    return any(isinstance(each.operator, cst.Is | cst.IsNot) and is_named(each.comparator, ("None",)) for each in asked)

@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from codemods.selfdebug.registry import guards
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError
 from selfdebug.model import ProbeReport, Repair
@@ -136,6 +137,7 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
 def _load_the_rest(workspace: Workspace) -> None:
     """Import what the run needs after its first run of the tests, and is waiting anyway: libcst, pygit2, the stages."""
     import_module("selfdebug.repair.loop")
+    guards()
     workspace.find_repository()
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import libcst as cst
-import libcst.matchers as m
 
 from codemods.selfdebug.base import DefaultUse, Example, Family, Guard, Parameters, Refusal, RefusedError, Test
 from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.edits import assignment, insert_at_unit
+from codemods.selfdebug.purity import is_named
 from codemods.selfdebug.runs import surely_bound_before
 from codemods.selfdebug.scopes import bound_by
 from codemods.selfdebug.sites import Rewrite
@@ -20,8 +19,6 @@ from codemods.selfdebug.units import line_unit
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Site
-
-Replacer = Callable[[cst.CSTNode, object], cst.CSTNode]
 
 _NAME_ERRORS = frozenset({"NameError", "UnboundLocalError"})
 
@@ -137,19 +134,35 @@ def _is_locals(node: ast.AST) -> bool:
 
 
 def _without_questions(module: cst.Module, name: str) -> cst.Module:
-    asked = m.SimpleString(m.MatchIfTrue(lambda value: value.strip("'\"") == name))
-    for operator, code in ((m.In(), f"{name} is not None"), (m.NotIn(), f"{name} is None")):
-        call = m.Call(func=m.Name("locals") | m.Name("vars"), args=[])
-        pattern = m.Comparison(left=asked, comparisons=[m.ComparisonTarget(operator=operator, comparator=call)])
-        changed = m.replace(module, pattern, _in_its_parentheses(cst.parse_expression(code)))
-        assert isinstance(changed, cst.Module)
-        module = changed
-    return module
+    return module.visit(_Answered(name))
 
 
-def _in_its_parentheses(new: cst.BaseExpression) -> Replacer:
-    def replacement(node: cst.CSTNode, _: object) -> cst.CSTNode:
-        old = cst.ensure_type(node, cst.Comparison)
-        return new.with_changes(lpar=old.lpar, rpar=old.rpar)
+class _Answered(cst.CSTTransformer):
+    """Asks about None where the module asked whether a name is bound."""
 
-    return replacement
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def leave_Comparison(  # noqa: N802 - the visitor's name for the node
+        self, original_node: cst.Comparison, updated_node: cst.Comparison
+    ) -> cst.BaseExpression:
+        """See the base class."""
+        del original_node
+        return _answer(updated_node, self._name) or updated_node
+
+
+def _answer(node: cst.Comparison, name: str) -> cst.BaseExpression | None:
+    """What stands for `'name' in locals()`; None for any other comparison."""
+    match node:
+        case cst.Comparison(
+            left=cst.SimpleString(value=text),
+            comparisons=[
+                cst.ComparisonTarget(
+                    operator=cst.In() | cst.NotIn() as operator, comparator=cst.Call(func=func, args=[])
+                )
+            ],
+        ) if text.strip("'\"") == name and is_named(func, ("locals", "vars")):
+            asked = cst.parse_expression(f"{name} {'is not' if isinstance(operator, cst.In) else 'is'} None")
+            return asked.with_changes(lpar=node.lpar, rpar=node.rpar)
+    return None
