@@ -60,6 +60,10 @@ def document(done: Sequence[Measured], about: str, readings: Mapping[str, str]) 
         if different:
             parts.append(f"## Different patches: {split}\n")
             parts += [_patch(entry, readings.get(entry.removal, "")) for entry in different]
+        doubted = [entry for entry in entries if entry.result is Result.EQUIVALENT and entry.removal in readings]
+        if doubted:
+            parts.append(f"## Counted as equivalent, and yet not the same: {split}\n")
+            parts += [_patch(entry, readings[entry.removal]) for entry in doubted]
         if missed:
             parts.append(f"## Not repaired: {split}\n")
             parts += [_missed(entry, readings.get(entry.removal, "")) for entry in missed]
@@ -128,7 +132,8 @@ def _cells(entries: Sequence[Measured]) -> Iterator[str]:
 def _patch(entry: Measured, reading: str) -> str:
     warning = "with a warning" if entry.is_warned else "without a warning"
     told = f" {reading}" if reading else ""
-    title = f"### {entry.project}: {_place(entry)}\n\n{entry.crash}; kept {warning}; {entry.detail}.{told}\n"
+    why = f"; {entry.detail}" if entry.result is Result.DIFFERENT else ""
+    title = f"### {entry.project}: {_place(entry)}\n\n{entry.crash}; kept {warning}{why}.{told}\n"
     return f"{title}\nThe original:\n\n{_code(entry.original)}\nThe patch:\n\n{_code(entry.diff)}"
 
 

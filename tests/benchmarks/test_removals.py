@@ -76,10 +76,13 @@ def test_the_page_tells_right_warned_and_silent_patches_apart() -> None:
         measured(Split.MEASURED, Result.NO_CRASH),
     ]
     read_back = [from_line(entry.line()) for entry in entries]
-    page = document(read_back, "One version.", {entries[2].removal: "It reads well."})
+    readings = {entries[1].removal: "By reading it is not.", entries[2].removal: "It is."}
+    page = document(read_back, "One version.", readings)
     assert "\nOne version.\n\n| split |" in page
     assert "| looked-at | 2 | 1 | 1 | 100 % | 0 | 0 | 0 | 0 | 0 |" in page
     assert "| measured | 3 | 0 | 0 | 0 % | 1 | 1 | 1 | 0 | 0 |" in page
     assert "without a warning and are different: 1; 2.0 right ones" in page
-    assert page.count("It reads well.") == 2
+    assert page.count("It is.") == 2
+    assert "## Counted as equivalent, and yet not the same: looked-at\n" in page
+    assert "; kept without a warning. By reading it is not.\n" in page
     assert "```diff\n@@ -3 +3 @@\n+x\n```" in page
