@@ -37,6 +37,7 @@ class Test(StrEnum):
     NON_ZERO = "non-zero"
     HAS_ATTRIBUTE = "has-attribute"
     CALLABLE = "callable"
+    AWAITABLE = "awaitable"
     NO_EXCEPTION = "no-exception"
 
 

@@ -110,6 +110,8 @@ def _question(site: Site, parameters: Parameters) -> str:
         return f"hasattr({_SUBJECT}, {site.code(expression_of(site, repr(_attribute(site))))})"
     if parameters.test is Test.CALLABLE:
         return f"callable({_SUBJECT})"
+    if parameters.test is Test.AWAITABLE:
+        return f"inspect.isawaitable({_SUBJECT})"
     return _SUBJECT
 
 

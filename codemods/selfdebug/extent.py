@@ -59,6 +59,8 @@ def conditional(site: Site, parameters: Parameters, outer: cst.BaseExpression) -
     refuse_alternative(site, default)
     condition = condition_for(site, parameters)
     bound = bind(site, condition, outer)
+    if bound.name is not None and bare(default).deep_equals(bare(condition.subject)):
+        default = cst.Name(bound.name)  # as it is, and made no second time
     body = operand_of_or(bare(bound.body(outer)))
     return site.replaced(outer, cst.IfExp(test=operand_of_or(bound.positive), body=body, orelse=alone(default)))
 

@@ -34,7 +34,7 @@ class Candidate:
 
     `is_hard_coded` says that the default is the very answer that the failing test expects; `donor` names a place of the
     project that does the same where such a thing is missing (`as in app/users.py:120`). The places `also` of the same
-    file are changed with it.
+    file are changed with it, and the `imports` are added where the file does not have them.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Candidate:
     is_hard_coded: bool = False
     donor: str | None = None
     also: tuple[Spot, ...] = ()
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

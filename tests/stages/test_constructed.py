@@ -7,7 +7,12 @@ import ast
 import pytest
 from tiny_repairs import repaired
 
-from selfdebug.stages.propose.constructed import is_constructed, named_values, of_classes
+from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.source import Source
+from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Site
+from selfdebug.stages.locate import locate
+from selfdebug.stages.propose import Evidence, Expectations, LocatedSite, apply_candidate, propose
+from selfdebug.stages.propose.constructed import is_constructed, named_values, no_context, of_classes
 
 
 @pytest.mark.parametrize(
@@ -70,7 +75,7 @@ def test_a_constant_is_taken_for_the_literal_that_the_test_names() -> None:
             "    return (e.day if e.day is not None else datetime.min).replace(second=0)",
         ),
         (
-            "from decimal import Decimal as D\ndef f(d, k):\n    if not k: return D(0)\n    d = d or {}\n    return d[k]\n",
+            "from decimal import Decimal as D\ndef f(d, k):\n    if not k: return D(0)\n    d = d\n    return d[k]\n",
             "assert f({'a': 1}, 'a') == 1 and f({}, '') == 0\nassert isinstance(f({}, 'b'), D)",
             "    return d.get(k, D(0))",
         ),
@@ -84,3 +89,36 @@ def test_a_constant_is_taken_for_the_literal_that_the_test_names() -> None:
 )
 def test_an_object_stands_in_for_what_is_missing(code: str, test: str, line: str) -> None:
     assert line in repaired(code, test).text.split("\n")
+
+
+NONE_AWAITED = "async def f(x):\n    return await x\n"
+WITHOUT = ExceptionRecord("TypeError", "object int can't be used in 'await' expression")
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("import os\n", "import os\nimport inspect\n"),
+        ("import inspect\n", "import inspect\n"),
+        ("inspect = print\n", None),
+        ("def g(inspect): pass\n", None),
+    ],
+    ids=["missing", "there", "another name", "a parameter"],
+)
+def test_what_a_guard_needs_is_imported(head: str, expected: str | None) -> None:
+    source = Source.parse((head + NONE_AWAITED).encode())
+    location = locate(Frame("m.py", 3, "f", "m.py"), WITHOUT, source)
+    assert isinstance(location, FaultLocation)
+    proposed = propose([LocatedSite(Site.CRASH, location, source)], Evidence(WITHOUT, (), Expectations()))
+    candidate = next(each for each in proposed if (each.guard, each.test) == ("conditional-expression", "awaitable"))
+    if expected is None:
+        with pytest.raises(RefusedError, match="something else"):
+            apply_candidate(candidate, source)
+        return
+    after = apply_candidate(candidate, source).after.decode()
+    assert after == f"{expected}async def f(x):\n    return await x if inspect.isawaitable(x) else x\n"
+
+
+def test_a_context_is_named_as_the_module_can_name_it() -> None:
+    assert no_context({"contextlib"}).code == "contextlib.nullcontext()"
+    assert no_context({"contextlib", "nullcontext"}).code == no_context(set()).code == "nullcontext()"

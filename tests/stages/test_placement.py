@@ -8,6 +8,18 @@ from tiny_repairs import repaired
 # name, module, test, a line of the patched module
 PLACES = [
     (
+        "a with that may have no context",
+        "class A:\n    lock, n = None, 0\n    def f(self):\n        with self.lock:\n            self.n += 1\n",
+        "a = A()\na.f()\nassert a.n == 1",
+        "with self.lock if self.lock is not None else nullcontext():",
+    ),
+    (
+        "a value that may have to be awaited",
+        "import asyncio, inspect\nasync def f(x):\n    return await x\n",
+        "import asyncio\nassert asyncio.run(f(asyncio.sleep(0, 3))) == 3\nassert asyncio.run(f(2)) == 2",
+        "return await x if inspect.isawaitable(x) else x",
+    ),
+    (
         "a decorator",
         "CFG = {}\ndef mark(x):\n    return lambda f: f\n\n@mark(CFG['a'].upper)\ndef f():\n    return 1\n",
         "assert f() == 1",

@@ -53,6 +53,11 @@ class ConditionalExpression(Guard):
             "n = shape.area() if isinstance(shape, (Circle, Box)) else 0\n",
             Parameters("0", Test.IS_INSTANCE, ("Circle", "Box")),
         ),
+        Example(
+            "async def f(hook):\n    return ‹await «hook(1)»›\n",
+            "async def f(hook):\n    return await found if inspect.isawaitable((found := hook(1))) else found\n",
+            Parameters("hook(1)", Test.AWAITABLE),
+        ),
     )
     refusals = (
         Refusal("‹«user».save›()\n", "nobody reads", Parameters("None")),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from codemods.selfdebug.base import Test
 from selfdebug.model import Candidate, FaultKind, Receiver, Site, Spot
 from selfdebug.stages.propose import ranking
 from selfdebug.stages.propose.applying import apply_candidate
@@ -73,4 +74,14 @@ def _candidate(number: int, site: LocatedSite, receiver: Receiver, order: Order)
         classes=order.classes,
         is_hard_coded=default is not None and default.is_answer,
         donor=order.donor,
+        imports=_imports(order),
     )
+
+
+def _imports(order: Order) -> tuple[str, ...]:
+    """What the condition and the default need to be imported."""
+    needed = (
+        "import inspect" if order.test is Test.AWAITABLE else None,
+        order.default.needs if order.default else None,
+    )
+    return tuple(each for each in needed if each is not None)

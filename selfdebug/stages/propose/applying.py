@@ -6,13 +6,15 @@ what stands inside it; so each place is found again in the new text before it is
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from codemods.selfdebug.base import Edit, Parameters, RefusedError, Target, TargetNotFoundError, Test
 from codemods.selfdebug.registry import guards
+from codemods.selfdebug.scopes import bound_by
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import Candidate, Patch, Spot
@@ -41,7 +43,37 @@ def apply_candidate(candidate: Candidate, source: Source) -> Patch:
         if spots:
             step = _Step(at, edit, Source.parse(after))
             spots, at = list(step.followed(spots)), step.after
+    for statement in candidate.imports:
+        imported = with_import(Source.parse(after), statement)
+        lines += 0 if imported is None else 1
+        after = imported or after
     return Patch(candidate, candidate.file, source.data, after, lines)
+
+
+def with_import(source: Source, statement: str) -> bytes | None:
+    """The file with an import of a name that it uses; None where it has it already.
+
+    Raises RefusedError where the name means something else there.
+    """
+    wanted = ast.parse(statement).body
+    if set(_imported(wanted)) <= set(_imported(source.tree.body)):
+        return None
+    (name,) = bound_by(wanted)
+    named = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == name]
+    is_bound = any(not isinstance(node.ctx, ast.Load) for node in named)
+    if is_bound or any(isinstance(node, ast.arg) and node.arg == name for node in ast.walk(source.tree)):
+        raise RefusedError(f"{name} is something else in this file")
+    span = source.span(min(named, key=lambda node: (node.lineno, node.col_offset)))
+    parameters = Parameters(statement, Test.NO_EXCEPTION)
+    return source.apply(Target(span, span), guards()["missing-import"], parameters).apply_to(source.data)
+
+
+def _imported(body: Sequence[ast.stmt]) -> Iterator[tuple[str | None, str, str | None]]:
+    """What is imported: the module it comes from, what it is, and its other name."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            yield from ((module, alias.name, alias.asname) for alias in node.names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import FaultKind, Receiver
 from selfdebug.stages.propose import names
 from selfdebug.stages.propose.collected import needed_class, starts_of
-from selfdebug.stages.propose.constructed import named_values, of_classes
+from selfdebug.stages.propose.constructed import named_values, no_context, of_classes
 from selfdebug.stages.propose.defaults import (
     Default,
     factor_of_one,
@@ -200,7 +200,13 @@ class Choices:
         )
         found = for_receiver(receiver, self._site.location, evidence.observations, evidence.wanted.neutral)
         made = of_classes(self._types()[1], self._site.source.tree)
-        return unique((*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *lent, *made, *found))
+        own = (*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *self._context())
+        return unique((*own, *lent, *made, *found))
+
+    def _context(self) -> Iterator[Default]:
+        """A context that does nothing, for a `with` that may have none."""
+        if self._receiver.operation == Operation.CONTEXT and not isinstance(self._statement, ast.AsyncWith):
+            yield no_context(self._readable)
 
     def _named(self) -> tuple[str, ...]:
         """The neutral literals of the failing test that can stand for what the statement computes."""
@@ -223,7 +229,7 @@ class Choices:
             *self._of_key(),
             *starts_of(self._statement),
             *self._inner_mapping(),
-            *self._uncalled(),
+            *self._itself(),
             *self._as_it_is(),
             *self._lent(DefaultRole.VALUE),
             *self._like_others(),
@@ -275,9 +281,14 @@ class Choices:
         if self._is_single():
             yield from (Default(each, f"{code} is one value", 0) for each in (f"[{code}]", f"({code},)"))
 
-    def _uncalled(self) -> Iterator[Default]:
-        if self._site.location.kind is FaultKind.WRONG_TYPE and self._receiver.operation == "call":
+    def _itself(self) -> Iterator[Default]:
+        """The receiver, where a value stands for the function that would give it, or for what would be awaited."""
+        if self._site.location.kind is not FaultKind.WRONG_TYPE:
+            return
+        if self._receiver.operation == Operation.CALL:
             yield Default(self._receiver.code, "a value may stand where a function could", 0)
+        elif self._receiver.operation == Operation.AWAIT:
+            yield Default(self._receiver.code, "a value may stand where something to await could", 0)
 
     def _for_every_use(self) -> Iterator[Default]:
         if self._function is None or not self._site.location.kind.is_none:

@@ -7,7 +7,7 @@ best; then a class that is made of nothing, and what the standard library has fo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from codemods.selfdebug.expressions import constant_of, last_name
 from codemods.selfdebug.scopes import parameter_defaults
@@ -32,6 +32,14 @@ def of_classes(types: Iterable[str], module: ast.Module) -> Iterator[Default]:
                 yield Default(f"{spelling}()", f"{name} is made of nothing", _MADE_OF_NOTHING)
             elif name in _KNOWN:
                 yield Default(f"{spelling}{_KNOWN[name]}", f"nothing of the class {name}", _MADE_OF_NOTHING)
+
+
+def no_context(readable: Set[str]) -> Default:
+    """The context manager that does nothing, as code with these names can make it."""
+    if "nullcontext" not in readable and "contextlib" in readable:
+        return Default("contextlib.nullcontext()", "a context that does nothing", _MADE_OF_NOTHING)
+    needs = "from contextlib import nullcontext"
+    return Default("nullcontext()", "a context that does nothing", _MADE_OF_NOTHING, needs=needs)
 
 
 def named_values(module: ast.Module, literals: Sequence[str]) -> Iterator[Default]:

@@ -19,13 +19,15 @@ from selfdebug.model import FaultKind, FaultLocation, Observation, Receiver
 class Default:
     """Source of an expression, why it may stand there (shown in brackets behind it), and its cost (0 is evident).
 
-    `donor` says which place of the project has it (`as in app/users.py:120`), where one has.
+    `donor` says which place of the project has it (`as in app/users.py:120`), where one has; `needs` is an import that
+    it needs.
     """
 
     code: str
     reason: str
     cost: int
     donor: str | None = None
+    needs: str | None = None
 
     @property
     def is_answer(self) -> bool:

@@ -23,11 +23,12 @@ _TESTS = {
     FaultKind.UNBOUND_LOCAL: (Test.NO_EXCEPTION,),
     FaultKind.UNDEFINED_NAME: (Test.NO_EXCEPTION,),
     FaultKind.MISSING_ATTRIBUTE: (Test.IS_INSTANCE, Test.HAS_ATTRIBUTE, Test.NO_EXCEPTION),
-    FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.CALLABLE, Test.NO_EXCEPTION),
+    FaultKind.WRONG_TYPE: (Test.IS_INSTANCE, Test.CALLABLE, Test.AWAITABLE, Test.NO_EXCEPTION),
     FaultKind.UNPACK_COUNT: (Test.IN_RANGE, Test.NO_EXCEPTION),
     FaultKind.EMPTY: (Test.NO_EXCEPTION,),
     FaultKind.OTHER: (Test.NO_EXCEPTION,),
 }
+_OF_OPERATION = {Test.CALLABLE: Operation.CALL, Test.AWAITABLE: Operation.AWAIT}
 # Which families may act without a condition of their own, so that nothing is hidden that the fault is not about.
 _UNCONDITIONAL = {
     FaultKind.UNBOUND_LOCAL: {Family.INITIALISATION, Family.HANDLER},
@@ -57,7 +58,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
             continue
         if not _is_about(guard, receiver) or (guard.family is Family.NAME and found.has_worked(test)):
             continue
-        if test is Test.CALLABLE and receiver.operation != "call":
+        if _OF_OPERATION.get(test, receiver.operation) != receiver.operation:
             continue
         if guard.id in _GOING_THROUGH and found.is_used_up():
             continue
