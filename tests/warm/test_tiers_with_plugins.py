@@ -18,7 +18,7 @@ from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, W
 PLUGINS = (
     *("pytest-asyncio>=0.23", "anyio>=4", "pytest-cov>=5", "hypothesis>=6.100", "pytest-timeout>=2"),
     *("pytest-randomly>=3", "pytest-random-order>=1", "pytest-rerunfailures>=14", "pytest-forked>=1.6"),
-    "pytest-xdist>=3.5",
+    *("pytest-xdist>=3.5", "pytest-django>=4.8", "django>=4.2"),
 )
 
 
@@ -152,6 +152,66 @@ def test_tests_that_are_distributed_are_left_alone(tmp_path: Path, interpreter: 
         found, server = judges.forked(kind, GOOD)
         assert found == [None]
         assert server.refusal == "the tests are distributed by xdist"
+
+
+DJANGO = {
+    "settings.py": (
+        "SECRET_KEY = 'x'\nROOT_URLCONF = 'settings'\nurlpatterns = []\n"
+        "INSTALLED_APPS = ['shop']\nDEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n"
+        "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'TEST': {'NAME': None}}}\n"
+    ),
+    "shop/__init__.py": "",
+    "shop/models.py": (
+        "from django.db import models\n\nclass Customer(models.Model):\n    name = models.CharField(max_length=9)\n"
+    ),
+}
+WITH_DATABASE = """
+import pytest
+import subject
+from shop.models import Customer
+
+@pytest.mark.django_db
+def test_none():
+    assert subject.call(Customer.objects.first()) == 'nobody'
+    Customer.objects.create(name='ann')
+    assert subject.call(Customer.objects.first()) == 'ann'
+
+@pytest.mark.django_db(transaction=True)
+def test_committed():
+    Customer.objects.create(name='bob')
+    assert [subject.call(each) for each in Customer.objects.all()] == ['bob']
+
+def test_pages(client):
+    assert client.get(f'/{subject.call(None)}').status_code == 404
+"""
+
+
+def _with_django(root: Path, interpreter: Interpreter) -> Judges:
+    (root / "shop").mkdir()
+    return Judges(
+        interpreter, project(root, "--ds=settings", WITH_DATABASE, DJANGO), environment("pytest_django.plugin")
+    )
+
+
+def test_a_database_of_django_in_memory(tmp_path: Path, interpreter: Interpreter) -> None:
+    judges = _with_django(tmp_path, interpreter)
+    for kind, edit in ((WarmServer, GOOD), (PreloadedServer, LEVEL)):
+        fresh = judges.fresh(edit)
+        assert len(fresh.passed) == 3, fresh.output
+        found, server = judges.forked(kind, edit, WRONG, edit)
+        assert [gist(each) for each in found[::2]] == [gist(fresh)] * 2, server.problem
+        assert found[1] is not None, server.problem
+        assert "test_subject.py::test_none" in found[1].failed
+
+
+def test_a_database_of_django_on_disk(tmp_path: Path, interpreter: Interpreter) -> None:
+    judges = _with_django(tmp_path, interpreter)
+    settings = tmp_path / "settings.py"
+    settings.write_text(settings.read_text().replace("None", "'test.sqlite3'"))
+    assert len(judges.fresh(GOOD).passed) == 3
+    found, server = judges.forked(WarmServer, GOOD)
+    assert (found, server.problem) == ([None], "the tests left traces outside their process")
+    assert not (tmp_path / "test.sqlite3").exists()
 
 
 def test_limits_of_time_that_hypothesis_sets_are_no_verdict(tmp_path: Path, interpreter: Interpreter) -> None:
