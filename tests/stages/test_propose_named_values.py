@@ -132,6 +132,9 @@ def test_a_none_is_not_stored_over_a_method() -> None:
         ("x['k']; x.get(1)", ["{}"]),
         ("x[k]; [z for z in x]", ["[]", "{}"]),
         ("x.y", []),
+        ("', '.join(sorted(x)), len(x)", ["[]", "{}"]),
+        ("len(x), x.split()", ['""', 'b""']),
+        ("g(x)", []),
     ],
 )
 def test_a_default_supports_every_use(body: str, expected: list[str]) -> None:

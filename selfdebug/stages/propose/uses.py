@@ -10,6 +10,19 @@ from codemods.selfdebug.scopes import own_nodes
 from selfdebug.stages.propose.defaults import Default, ast_value
 
 _KINDS = ("[]", "{}", '""', "()", "set()", "0", 'b""')
+_MEASURED = frozenset({"all", "any", "len", "max", "min", "sum"})
+_GOING_THROUGH = _MEASURED | {
+    "enumerate",
+    "extend",
+    "iter",
+    "join",
+    "list",
+    "reversed",
+    "set",
+    "sorted",
+    "tuple",
+    "zip",
+}
 _MOST = 2
 _STRONG = 0
 
@@ -63,6 +76,10 @@ def _use(node: ast.AST, code: str) -> Use | None:
             operation, name = "iterate", ""
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[value]):
             operation, name = "contains", ""
+        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[value, *_]) if (
+            called in _GOING_THROUGH and _is(value, code)
+        ):
+            operation, name = "iterate", ""
         case ast.Call(func=value):
             operation, name = "call", ""
         case ast.keyword(arg=None, value=value):
