@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from selfdebug.config import Settings
-from selfdebug.repair import repair
+from small_projects import project, run
 
 CODE = """\
 class ReportError(Exception):
@@ -34,9 +33,7 @@ def test_nobody():
 
 
 def test_the_cause_of_a_deliberate_exception_is_a_place_to_mend(tmp_path: Path) -> None:
-    (tmp_path / "report.py").write_text(CODE)
-    (tmp_path / "test_report.py").write_text(TESTS)
-    done = repair(Settings(root=tmp_path), None, lambda _: None)
+    done = run(project(tmp_path, {"report.py": CODE, "test_report.py": TESTS}))
     assert done.exit_code == 0, done.sentence
     expected = CODE.replace("return user.name.title()", 'return user.name.title() if user is not None else ""')
     assert (tmp_path / "report.py").read_text() == expected

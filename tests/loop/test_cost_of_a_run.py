@@ -5,18 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from selfdebug.config import Settings
+from small_projects import project, run
+
 from selfdebug.model import Repair, Tier, Verdict
-from selfdebug.repair import repair
 
 NOTHING = "def name(user):\n    return user.name.title()\n"
 TEST = "from users import name\n\n\ndef test_nobody():\n    assert name(None) == ''\n"
-
-
-def repaired(root: Path, files: dict[str, str], **settings: object) -> Repair:
-    for file, text in files.items():
-        (root / file).write_text(text)
-    return repair(Settings(root=root, **settings), None, lambda _: None)  # type: ignore[arg-type]  # fields by name
 
 
 def starts(done: Repair) -> list[tuple[str, ...]]:
@@ -28,7 +22,7 @@ def verdicts(done: Repair) -> list[Verdict]:
 
 
 def test_a_repair_starts_pytest_four_times_and_its_stages_add_up(tmp_path: Path) -> None:
-    done = repaired(tmp_path, {"users.py": NOTHING, "test_users.py": TEST})
+    done = run(project(tmp_path, {"users.py": NOTHING, "test_users.py": TEST}))
     assert done.exit_code == 0, done.sentence
     node = ("test_users.py::test_nobody",)
     assert starts(done) == [(), node, (), node]  # as it is, traced, with the patch, once more without it
@@ -63,7 +57,7 @@ def test_a_regression_ends_the_suite_and_is_asked_first_from_then_on(tmp_path: P
         "test_firsts.py": "import firsts\n\n\ndef test_none():\n    assert firsts.first({'a': None}) == ''\n",
         "test_banned.py": BANNED.lstrip("\n"),
     }
-    done = repaired(tmp_path, files, max_candidates=8, max_attempts=1)
+    done = run(project(tmp_path, files), max_candidates=8, max_attempts=1)
     regressed = [trial for attempt in done.attempts for trial in attempt.trials if trial.verdict is Verdict.REGRESSED]
     assert len(regressed) >= 2
     assert all("test_plain passed before" in trial.detail for trial in regressed)
@@ -86,7 +80,7 @@ def test_what_fails_elsewhere_is_not_held_against_a_patch_and_does_not_end_the_s
         "test_users.py": TEST,
         "test_z.py": "from users import name\n\n\ndef test_z():\n    name(type('U', (), {'name': 'z'}))\n",
     }
-    done = repaired(tmp_path, files, keep_partial=True)
+    done = run(project(tmp_path, files), keep_partial=True)
     assert done.exit_reason == "partial", done.sentence
     assert done.files_patched == ("users.py",)
     suites = [run for run in done.runs if not run.proposed]
@@ -101,7 +95,7 @@ SIZES = "import sizes\n" + "".join(f"\n\ndef test_{n}():\n    assert sizes.size_
 
 
 def test_each_failing_test_is_judged_at_its_own_site_also_where_lines_have_moved(tmp_path: Path) -> None:
-    done = repaired(tmp_path, {"sizes.py": SITES, "test_sizes.py": SIZES}, max_candidates=40)
+    done = run(project(tmp_path, {"sizes.py": SITES, "test_sizes.py": SIZES}), max_candidates=40)
     assert done.exit_code == 0, done.sentence
     lines = [attempt.diagnosis.location.line for attempt in done.attempts]
     assert len(done.attempts) == 5  # those that keep something do not count against the limit of four

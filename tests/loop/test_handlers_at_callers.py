@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from selfdebug.config import Settings
-from selfdebug.repair import repair
+from small_projects import project, run
 
 STORE = """\
 class Store:
@@ -38,8 +37,6 @@ HANDLED = """\
 
 
 def test_a_caller_catches_what_a_function_raises_on_purpose(tmp_path: Path) -> None:
-    (tmp_path / "store.py").write_text(STORE)
-    (tmp_path / "test_store.py").write_text(TEST)
-    done = repair(Settings(root=tmp_path), None, lambda _: None)
+    done = run(project(tmp_path, {"store.py": STORE, "test_store.py": TEST}))
     assert done.exit_code == 0, done.sentence
     assert (tmp_path / "store.py").read_text() == STORE.replace("    return store.put(key, value)\n", HANDLED)

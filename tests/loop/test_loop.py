@@ -7,16 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from small_projects import git, project, repository, run
 
 from selfdebug.config import Settings
-from selfdebug.model import FinalStatus, Progress, Repair, Verdict
+from selfdebug.model import FinalStatus, Progress, Verdict
 from selfdebug.repair import probe_failure, repair
 
 USERS = """
@@ -29,30 +28,6 @@ def size(disk):
     total += disk.size
     return total
 """
-
-
-def git(root: Path, *words: str) -> str:
-    identity = ("-c", "user.name=case", "-c", "user.email=case@example.org")
-    done = subprocess.run(["git", *identity, *words], cwd=root, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def project(root: Path, files: Mapping[str, str], repository: bool = True) -> Path:
-    for file, text in files.items():
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text).lstrip("\n"))
-    if repository:
-        git(root, "init", "-q")
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", "before")
-    return root
-
-
-def run(root: Path, log: bytes | None = None, **settings: object) -> Repair:
-    done = repair(Settings(root=root, **settings), log, lambda _: None)  # type: ignore[arg-type]  # fields by name
-    assert "Traceback" not in done.sentence
-    return done
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -77,7 +52,7 @@ def test_two_failures_with_two_causes_are_two_patches(tmp_path: Path) -> None:
     def test_an_unknown_size_is_nothing():
         assert size(N(size=None)) == 0
     """
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     done = run(root)
     assert (done.exit_code, done.exit_reason, done.final_status) == (0, "repaired", FinalStatus.PASS)
     assert [patch.file for patch in done.patches] == ["users.py", "users.py"]
@@ -101,7 +76,7 @@ def test_a_guard_that_uncovers_the_next_crash_is_followed_by_another(tmp_path: P
     def test_bare():
         assert label(N(unit=None, note=None)) == ":"
     """
-    root = project(tmp_path, {"labels.py": code, "test_labels.py": tests})
+    root = repository(tmp_path, {"labels.py": code, "test_labels.py": tests})
     done = run(root)
     assert done.exit_code == 0, done.sentence
     assert len(done.attempts) == 2
@@ -116,7 +91,7 @@ def test_what_no_guard_can_repair_is_put_back_and_the_best_attempt_stashed(tmp_p
     def test_an_answer_that_no_guard_can_give():
         assert name(None) == "the third of May"[4:]
     """
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     (root / "users.py").write_text(USERS + "\n# a day of work\n")
     before = contents(root)
     done = run(root, max_candidates=4)
@@ -141,7 +116,7 @@ def test_an_attempt_that_git_cannot_hold_is_copied_and_the_lock_in_the_way_named
     def test_an_answer_that_no_guard_can_give():
         assert name(None) == "the third of May"[4:]
     """
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     lock = root / ".git/refs/stash.lock"
     lock.touch()
     before = contents(root)
@@ -171,7 +146,7 @@ def test_a_patch_that_breaks_another_test_is_not_kept(tmp_path: Path) -> None:
     def test_no_conditional():
         assert " if " not in inspect.getsource(firsts.first)
     """
-    root = project(tmp_path, {"firsts.py": code, "test_firsts.py": tests})
+    root = repository(tmp_path, {"firsts.py": code, "test_firsts.py": tests})
     before = contents(root)
     done = run(root, max_candidates=12)
     verdicts = [trial.verdict for turn in done.attempts for trial in turn.trials]
@@ -194,7 +169,7 @@ def test_partial_success_is_kept_only_when_asked(tmp_path: Path) -> None:
     def test_hopeless():
         assert size(None) == object()
     """
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     before = contents(root)
     done = run(root, max_candidates=4)
     assert (done.exit_code, done.final_status) == (128, FinalStatus.FAIL)
@@ -224,7 +199,7 @@ def test_partial_success_is_kept_only_when_asked(tmp_path: Path) -> None:
 def test_each_end_has_its_code_and_changes_nothing(
     tmp_path: Path, files: dict[str, str], code: int, reason: str
 ) -> None:
-    root = project(tmp_path, files, repository=False)
+    root = project(tmp_path, files)
     before = contents(root)
     done = run(root, timeout=8.0)
     assert (done.exit_code, done.exit_reason) == (code, reason), done.sentence
@@ -234,7 +209,7 @@ def test_each_end_has_its_code_and_changes_nothing(
 
 
 def test_a_failure_of_the_log_that_does_not_happen_is_said_so(tmp_path: Path) -> None:
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": "def test_a():\n    pass\n"})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": "def test_a():\n    pass\n"})
     log = b"""
 test_users.py:2: in test_a
     name(None)
@@ -257,7 +232,7 @@ FAILED test_users.py::test_a - AttributeError: 'NoneType' object has no attribut
 
 def test_a_failure_outside_the_project_is_fatal(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
-    root = project(tmp_path / "project", {"test_a.py": "def test_a(): pass\n"}, repository=False)
+    root = project(tmp_path / "project", {"test_a.py": "def test_a(): pass\n"})
     elsewhere.mkdir()
     log = f"""Traceback (most recent call last):
   File "{elsewhere}/tool.py", line 3, in <module>
@@ -270,7 +245,7 @@ AttributeError: 'NoneType' object has no attribute 'x'
 
 
 def test_a_log_without_failures_ends_well(tmp_path: Path) -> None:
-    root = project(tmp_path, {"test_a.py": "def test_a(): pass\n"}, repository=False)
+    root = project(tmp_path, {"test_a.py": "def test_a(): pass\n"})
     done = run(root, b"all is well\n")
     assert (done.exit_code, done.exit_reason, done.runs) == (0, "nothing-failed", ())
 
@@ -287,7 +262,7 @@ def test_a_flaky_failure_is_not_repaired(tmp_path: Path) -> None:
             mark.write_text("")
             f(None)
     """
-    root = project(tmp_path / "p", {"flaky.py": code, "test_flaky.py": tests}, repository=False)
+    root = project(tmp_path / "p", {"flaky.py": code, "test_flaky.py": tests})
     before = contents(root)
     done = run(root)
     assert done.exit_code == 1
@@ -299,7 +274,6 @@ def test_without_git_the_backup_copy_is_made(tmp_path: Path) -> None:
     root = project(
         tmp_path / "p",
         {"users.py": USERS, "test_users.py": "from users import name\ndef test_a():\n    assert name(None) == ''\n"},
-        repository=False,
     )
     before = (root / "users.py").read_bytes()
     done = run(root, backup_dir=tmp_path / "backups")
@@ -323,7 +297,7 @@ def test_a_source_that_a_test_reads_from_disk_is_tried_in_place(tmp_path: Path) 
   File "test_users.py", line 8, in test_in_a_process_of_its_own
 """
     del log
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     before = contents(root)
     done = run(root)
     # The traceback is of another process: only the test's own frame is seen, so there is nothing to edit.
@@ -338,14 +312,14 @@ def test_what_keeps_a_conftest_from_being_imported_is_repaired(tmp_path: Path) -
         "conftest.py": "import app\n",
         "test_a.py": "import app\n\n\ndef test_a():\n    assert app.LIMIT is None\n",
     }
-    root = project(tmp_path, files)
+    root = repository(tmp_path, files)
     done = run(root)
     assert (done.exit_code, done.files_patched) == (0, ("app.py",)), done.sentence
 
 
 def test_probing_reports_what_was_seen_and_changes_nothing(tmp_path: Path) -> None:
     tests = "from users import name\ndef test_a():\n    assert name(None) == ''\n"
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     before = contents(root)
     report = probe_failure(Settings(root=root), None, lambda _: None)
     (diagnosis,) = report.diagnoses
@@ -371,7 +345,7 @@ def test_an_interrupted_run_is_rolled_back(tmp_path: Path) -> None:
     def test_slow():
         time.sleep(5)
     """
-    root = project(tmp_path, {"users.py": USERS, "test_users.py": tests})
+    root = repository(tmp_path, {"users.py": USERS, "test_users.py": tests})
     before = contents(root)
     started = threading.Event()
 
@@ -396,7 +370,7 @@ def test_an_interrupted_run_is_rolled_back(tmp_path: Path) -> None:
 
 
 def test_a_second_run_on_the_same_project_is_refused(tmp_path: Path) -> None:
-    root = project(tmp_path, {"test_a.py": "import time\ndef test_a():\n    time.sleep(8)\n"}, repository=False)
+    root = project(tmp_path, {"test_a.py": "import time\ndef test_a():\n    time.sleep(8)\n"})
     first = subprocess.Popen(
         [sys.executable, "-m", "selfdebug", "run", "--root", str(root), "--json"],
         stdout=subprocess.PIPE,
@@ -425,7 +399,7 @@ def test_a_second_run_on_the_same_project_is_refused(tmp_path: Path) -> None:
 def test_the_report_says_whether_a_test_holds_the_default(tmp_path: Path, assertion: str, said: str) -> None:
     code = "def name(user) -> str:\n    return user.name.title()\n"
     tests = f"from users import name\n\n\ndef test_a():\n    {assertion}\n"
-    done = run(project(tmp_path, {"users.py": code, "test_users.py": tests}))
+    done = run(repository(tmp_path, {"users.py": code, "test_users.py": tests}))
     assert done.exit_code == 0
     pin = next(pin for pin in done.attempts[-1].pins if pin.part == 'default ""')
     assert pin.sentence.startswith(said)

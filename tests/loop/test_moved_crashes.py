@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from selfdebug.config import Settings
+from small_projects import project, run
+
 from selfdebug.model import Repair
-from selfdebug.repair import repair
 
 ADDS = "def total(box, more):\n    size = box.size\n    return size + more\n"
 TESTS = """\
@@ -23,9 +23,8 @@ def test_other():
 
 
 def repaired(root: Path, expected: int) -> Repair:
-    (root / "boxes.py").write_text(ADDS)
-    (root / "test_boxes.py").write_text(TESTS.format(expected=expected))
-    return repair(Settings(root=root, max_candidates=30), None, lambda _: None)
+    files = {"boxes.py": ADDS, "test_boxes.py": TESTS.format(expected=expected)}
+    return run(project(root, files), max_candidates=30)
 
 
 def test_a_patch_that_helps_one_of_two_tests_is_no_success(tmp_path: Path) -> None:

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from small_projects import project, run
 
-from selfdebug.config import Settings
-from selfdebug.model import FinalStatus, Repair, Verdict
-from selfdebug.repair import repair, trials
+from selfdebug.model import FinalStatus, Verdict
+from selfdebug.repair import trials
 from selfdebug.reports import render
-
-
-def project(root: Path, files: Mapping[str, str]) -> Path:
-    for file, text in files.items():
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text).lstrip("\n"))
-    return root
-
-
-def run(root: Path, **settings: object) -> Repair:
-    return repair(Settings(root=root, **settings), None, lambda _: None)  # type: ignore[arg-type]  # fields by name
 
 
 def test_other_plausible_patches_are_shown_with_the_difference(tmp_path: Path) -> None:

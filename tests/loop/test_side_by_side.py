@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from selfdebug.config import Settings
+from small_projects import project, run
+
 from selfdebug.model import Repair, Tier, Verdict
-from selfdebug.repair import repair
 
 SUBJECT = """
 def first(words):
@@ -29,11 +29,8 @@ def test_first():
 
 
 def repaired(root: Path, tests: str, jobs: int, max_candidates: int) -> Repair:
-    root.mkdir()
-    (root / "subject.py").write_text(SUBJECT)
-    (root / "test_subject.py").write_text(tests)
-    settings = Settings(root=root, jobs=jobs, max_attempts=1, max_candidates=max_candidates)
-    return repair(settings, None, lambda _: None)
+    project(root, {"subject.py": SUBJECT, "test_subject.py": tests})
+    return run(root, jobs=jobs, max_attempts=1, max_candidates=max_candidates)
 
 
 def told(done: Repair) -> list[tuple[str, str, str | None, str, str]]:
