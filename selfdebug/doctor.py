@@ -16,6 +16,7 @@ from selfdebug import config
 from selfdebug.config import Settings
 from selfdebug.errors import EnvironmentUnusableError, LockedError, SelfdebugError, UsageError, WorkspaceError
 from selfdebug.pytest_process import Interpreter
+from selfdebug.terminal import counted
 from selfdebug.version import __version__
 from selfdebug.workspace import RunStatus, Workspace
 from selfdebug.workspace.errors import GitRefusedError
@@ -140,7 +141,7 @@ def _journal(workspace: Workspace) -> Check:
     if unfinished:
         sentence = f"run {unfinished[-1]} is going on or was interrupted; selfdebug rollback puts its files back"
         return Check("journal", Status.WARN, sentence)
-    return Check("journal", Status.OK, f"{len(runs)} past run{'s' if len(runs) != 1 else ''}, none unfinished")
+    return Check("journal", Status.OK, f"{counted(len(runs), 'past run')}, none unfinished")
 
 
 def _temporary_folder() -> Check:

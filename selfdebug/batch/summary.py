@@ -9,6 +9,7 @@ from dataclasses import replace
 from selfdebug.batch.combine import combined
 from selfdebug.batch.records import BatchResult, JobResult, JobState, ProjectResult, Shard
 from selfdebug.errors import ExitCode
+from selfdebug.terminal import counted
 
 
 def put_together(project: str, results: Iterable[JobResult], originals: Mapping[str, bytes]) -> ProjectResult:
@@ -51,4 +52,4 @@ def _sentence(planned: int, ended: int, states: Mapping[JobState, int], shard: S
     part = f" of shard {shard}" if shard is not None else ""
     lost = f", {states[JobState.LOST]} lost" if states.get(JobState.LOST) else ""
     repaired, left = states.get(JobState.REPAIRED, 0), states.get(JobState.NOT_REPAIRED, 0)
-    return f"{ended} {'job' if ended == 1 else 'jobs'}{part}: {repaired} repaired, {left} not repaired{lost}."
+    return f"{counted(ended, 'job')}{part}: {repaired} repaired, {left} not repaired{lost}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from selfdebug.batch.records import BatchResult, JobResult, JobState, ProjectResult
 from selfdebug.reports.evidence import readable_diff
 from selfdebug.reports.formats.text import diff_lines
-from selfdebug.terminal import Paint, Tone, one_line
+from selfdebug.terminal import Paint, Tone, counted, one_line
 
 _SHOWN = {
     JobState.REPAIRED: ("REPAIRED", Tone.GOOD),
@@ -45,7 +45,7 @@ def _tests(node_ids: tuple[str, ...]) -> str:
 def _project(project: ProjectResult, paint: Paint) -> Iterator[str]:
     if not project.files:
         return
-    files = "1 file" if len(project.files) == 1 else f"{len(project.files)} files"
+    files = counted(len(project.files), "file")
     yield ""
     yield paint(f"{one_line(project.project)}: a patch of {files}", Tone.STRONG)
     yield from diff_lines(readable_diff(project.files), paint)

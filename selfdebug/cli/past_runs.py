@@ -13,7 +13,7 @@ from selfdebug.cli import options, output
 from selfdebug.cli.trace import caller, session_option, state_of
 from selfdebug.errors import InputError
 from selfdebug.reports.documents import dumps
-from selfdebug.terminal import one_line
+from selfdebug.terminal import counted, one_line
 from selfdebug.trace import exchange, retention
 from selfdebug.trace.records import Run
 from selfdebug.trace.redaction import Redactor
@@ -96,8 +96,7 @@ def prune(root: Path | None, days: int | None) -> int:
     with store:
         count = retention.prune(store, settings, days)
         left = len(store.runs())
-    what = "the trace of 1 run" if count == 1 else f"the traces of {count} runs"
-    output.write(f"Deleted {what}; {left} {'is' if left == 1 else 'are'} left.\n")
+    output.write(f"Deleted {counted(count, 'trace')}; left: {counted(left, 'trace')}.\n")
     return 0
 
 

@@ -22,7 +22,7 @@ from selfdebug.model import (
     Verdict,
 )
 from selfdebug.reports.diffs import unified
-from selfdebug.terminal import clipped, one_line
+from selfdebug.terminal import clipped, counted, one_line
 
 MAX_PROBED = 120
 """Columns of one value in a probe line; the JSON document has the whole of what was recorded."""
@@ -103,7 +103,7 @@ def trial_counts(repair: Repair) -> str:
     refused = verdicts.pop(Verdict.REFUSED, 0)
     total = sum(verdicts.values())
     each = ", ".join(f"{count} {verdict.value}" for verdict, count in verdicts.most_common())
-    judged = f"{total} candidate{'s' if total != 1 else ''} judged: {each}." if total else "No candidate was judged."
+    judged = f"{counted(total, 'candidate')} judged: {each}." if total else "No candidate was judged."
     return f"{judged} {refused} more did not fit the code." if refused else judged
 
 

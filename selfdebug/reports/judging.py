@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from selfdebug.model import Alternative, Attempt, Firing, Patch, Pin, Repair
 from selfdebug.reports.evidence import decoded, kept
-from selfdebug.terminal import one_line
+from selfdebug.terminal import counted, one_line
 
 MAX_ALTERNATIVES = 3
 """Other patches that are shown in full; the JSON document has all of them."""
@@ -60,7 +60,7 @@ def alternatives_left_out(attempt: Attempt) -> str:
 
 
 def _patches(count: int) -> str:
-    return f"{count} other plausible patch{'es' if count != 1 else ''}"
+    return counted(count, "other plausible patch", "other plausible patches")
 
 
 def changed_lines(patch: Patch) -> list[str]:

@@ -121,7 +121,7 @@ def test_a_run_is_exported_imported_and_pruned(project: Path, call: Call) -> Non
     assert (code, text) == (0, (project / "run.json").read_text())
     assert call("runs", "import", "run.json")[0] == 64
     code, text, _ = call("runs", "prune", "--older-than", "0")
-    assert (code, text) == (0, "Deleted the trace of 1 run; 0 are left.\n")
+    assert (code, text) == (0, "Deleted 1 trace; left: 0 traces.\n")
     code, text, _ = call("runs", "import", "run.json")
     assert (code, text) == (0, "Imported run-1 (passed); selfdebug explain run-1 tells its story.\n")
     assert call("explain", "run-1")[0] == 0

@@ -20,7 +20,7 @@ from codemods.selfdebug.base import (
 )
 from codemods.selfdebug.conditions import ahead, condition_for
 from codemods.selfdebug.defaults import default_apart
-from codemods.selfdebug.edits import conditional, line, replace_statement, with_name
+from codemods.selfdebug.edits import assignment, conditional, replace_statement, with_name
 from codemods.selfdebug.purity import names_in
 from codemods.selfdebug.runs import surely_bound_before
 from codemods.selfdebug.scopes import bound_by
@@ -41,7 +41,7 @@ class SubstituteBefore(Guard):
     summary = "give the receiver a default before the statement"
     default_use = DefaultUse.REQUIRED
     default_role = DefaultRole.RECEIVER
-    tests = frozenset({Test.NOT_NONE, Test.TRUTHY, Test.IS_INSTANCE, Test.NON_ZERO})
+    tests = frozenset({Test.NOT_NONE, Test.TRUTHY, Test.IS_INSTANCE, Test.NON_ZERO, Test.CALLABLE})
     examples = (
         Example(
             "def f(tags=None):\n    for tag in «tags»: use(tag)\n",
@@ -52,6 +52,11 @@ class SubstituteBefore(Guard):
             "def f(post):\n    n = len(«post.get('tags')»)\n",
             "def f(post):\n    tags = post.get('tags')\n    if tags is None:\n        tags = ()\n    n = len(tags)\n",
             Parameters("()"),
+        ),
+        Example(
+            "def f(key, items):\n    return [‹«key»(i)› for i in items]\n",
+            "def f(key, items):\n    if not callable(key):\n        key = getter(key)\n    return [key(i) for i in items]\n",
+            Parameters("getter(key)", Test.CALLABLE),
         ),
     )
     refusals = (
@@ -68,8 +73,7 @@ class SubstituteBefore(Guard):
         name = before.name or _local_name(site)
 
         def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
-            given = line(cst.Assign([cst.AssignTarget(cst.Name(name))], default))
-            guard = conditional(before.negative, [given])
+            guard = conditional(before.negative, [assignment(name, default)])
             return [*before.hoisted, guard, with_name(statement, condition.subject, before.name)]
 
         return replace_statement(site, make)
