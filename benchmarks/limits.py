@@ -118,6 +118,7 @@ def failures(root: Path, scale: float) -> Iterator[Command]:
     (root / "ci.log").write_text(failing_log(20, count))
     yield Command("failures", ("failures", "ci.log", "--json"), root)
     yield Command("run LOG --dry-run", ("run", "ci.log", "--dry-run", "--json", "--max-attempts", "20"), root)
+    yield Command("batch LOG", ("batch", "ci.log", "--json", "--jobs", "2"), root)
 
 
 def files(root: Path, scale: float) -> Iterator[Command]:

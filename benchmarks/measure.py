@@ -84,7 +84,7 @@ def report(
         folder.mkdir(parents=True, exist_ok=True)
         document = {
             "title": title,
-            "command": _command(title, sys.argv[2:]),
+            "command": command_line(title),
             "session": session(),
             "timings": [asdict(each) for each in timings],
             "peaks": dict(peaks or {}),
@@ -93,8 +93,9 @@ def report(
         (folder / f"{title}.svg").write_text(drawn(title, timings, caption))
 
 
-def _command(title: str, options: list[str]) -> str:
-    """The command line, with the folder for the figures as DIR."""
+def command_line(title: str) -> str:
+    """The command line of this process, with the folder for the figures as DIR."""
+    options = sys.argv[2:]
     shown = ["DIR" if before == "--folder" else each for before, each in zip(["", *options], options, strict=False)]
     return shlex.join(["python", "-m", "benchmarks", title, *shown])
 

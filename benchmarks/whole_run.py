@@ -1,9 +1,10 @@
 """What a whole repair costs against the two runs that a person would do anyway: one that fails, and one of all tests.
 
-    python -m benchmarks whole-run [--rounds N] [--seconds S,S] [--candidates K,K] [--folder PATH]
+    python -m benchmarks whole-run [--rounds N] [--seconds S,S] [--candidates K,K] [--beginnings B,B] [--folder PATH]
 
 A suite takes so many seconds; one of its tests crashes, and accepts nothing but the edit that is judged as the Kth. Two
 beginnings: without anything (the person's first run is one of all tests) and from a captured log (it is the one test).
+`ratio` is of the time that passes, `work` of the processor time of all processes, which a busy machine changes less.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.measure import Timing, interleaved
+from benchmarks.measure import Timing, command_line, interleaved, session
 from selfdebug.config import Settings
 from selfdebug.model import Verdict
 from selfdebug.repair import repair
@@ -64,8 +65,10 @@ def test_unknown():
 """
 WORKING = "\n\ndef test_{number}():\n    assert work({rounds})\n"
 NODE = "tests/test_label.py::test_unknown"
+LOG = "log"
 _TESTS = 100
 _FILES = 10
+_FIGURES = ("ratio", "lowest", "highest", "work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,9 @@ def _function(module: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def measured(root: Path, seconds: float, candidates: Sequence[int], rounds: int) -> list[Cost]:
+def measured(
+    root: Path, seconds: float, candidates: Sequence[int], beginnings: Sequence[str], rounds: int
+) -> list[Cost]:
     """Time the repairs, in turn with the person's runs."""
     project(root, seconds)
     wanted = accepted_by_number(root, max(candidates) + 40)
@@ -129,7 +134,8 @@ def measured(root: Path, seconds: float, candidates: Sequence[int], rounds: int)
     log = root / "log.txt"
     log.write_bytes(subprocess.run(_pytest(NODE), cwd=root, capture_output=True, check=False).stdout)
     found: list[Cost] = []
-    for beginning, arguments, first in (("nothing", [], []), ("a log", [str(log)], [NODE])):
+    for beginning in beginnings:
+        arguments, first = ([str(log)], [NODE]) if beginning == LOG else ([], [])
         ways: dict[str, Callable[[], object]] = {"person": partial(_by_a_person, root, first)}
         ways |= {str(number): partial(_repaired, root, wanted[number], arguments) for number in numbers}
         spent: dict[str, list[float]] = {name: [] for name in ways}
@@ -198,6 +204,11 @@ def drawn(costs: Sequence[Cost]) -> str:
     return "\n".join([head, title, *parts, '<text x="200" y="305">candidates judged</text>', "</svg>", ""])
 
 
+def _row(cost: Cost) -> dict[str, object]:
+    figures = {name: round(value, 2) for name, value in asdict(cost).items() if name in _FIGURES}
+    return {"": f"{cost.suite_seconds:g} s, from {cost.beginning}", "judged": cost.judged, **figures}
+
+
 def report(costs: Sequence[Cost], folder: Path | None) -> None:
     """Print a table; write `whole-run.json` and `.svg` into `folder`, if one is given."""
     print(f"{'suite':>7} {'from':8} {'judged':>7} {'ratio':>7} {'lowest':>7} {'highest':>8} {'work':>7}")
@@ -206,7 +217,13 @@ def report(costs: Sequence[Cost], folder: Path | None) -> None:
         print(f"{cost.suite_seconds:5g} s {cost.beginning:8} {figures}")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "whole-run.json").write_text(json.dumps([asdict(cost) for cost in costs], indent=1) + "\n")
+        document = {
+            "title": "whole-run",
+            "command": command_line("whole-run"),
+            "session": session(),
+            "rows": [_row(cost) for cost in costs],
+        }
+        (folder / "whole-run.json").write_text(json.dumps(document, indent=1) + "\n")
         (folder / "whole-run.svg").write_text(drawn(costs))
 
 
@@ -216,12 +233,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", default="1,5", help="how long the suites take, with commas")
     parser.add_argument("--candidates", default="1,4,16,64", help="how many are judged, with commas")
+    parser.add_argument("--beginnings", default=f"nothing,{LOG}", help="what the repair starts from, with commas")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args(arguments)
     candidates = [int(number) for number in options.candidates.split(",")]
     costs: list[Cost] = []
     for seconds in map(float, options.seconds.split(",")):
         with tempfile.TemporaryDirectory() as folder:
-            costs += measured(Path(folder) / "project", seconds, candidates, options.rounds)
+            costs += measured(
+                Path(folder) / "project", seconds, candidates, options.beginnings.split(","), options.rounds
+            )
     report(costs, options.folder)
     return 0

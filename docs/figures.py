@@ -61,6 +61,8 @@ def _figures(name: str, document: dict[str, Any]) -> Iterator[str]:
     yield f"\n```console\n{document['command']}\n```\n"
     if "rows" in document:
         yield from _counts(document["rows"])
+        if (FIGURES / f"{name}.svg").exists():
+            yield f"\n![{name}](benchmarks/{name}.svg)"
         return
     memory = " peak MB |" if peaks else ""
     yield f"| | way | seconds | lowest | highest | times as quick |{memory}"
