@@ -1,9 +1,9 @@
-"""Probe and RemoveProbes: record what a failing statement saw, without changing what it does, and take that out again.
+"""Probe: record what a failing statement saw, without changing what it does.
 
 The statement is put into a `try` whose handler records the exception and the local names and raises it again, and a
 recorder call goes around each evaluated expression. Both are pure insertions of ASCII text: no byte of the statement
-is replaced, so continuation lines, multi-line strings and comments stay as they are, and `remove` has only to delete
-what was inserted.
+is replaced, so continuation lines, multi-line strings and comments stay as they are, and `probe_removal` has only to
+delete what was inserted.
 
     try:
         <statement, each expression E in it written as __selfdebug_probe__(ID, E)>
@@ -18,31 +18,20 @@ what was inserted.
 from __future__ import annotations
 
 import ast
-import re
-import tokenize
 import warnings
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import libcst as cst
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
+from codemods.selfdebug.logical_lines import LogicalLine, logical_lines, split_end
+from codemods.selfdebug.probe_removal import CATCHER, RECORDER, is_probe, remove
 from codemods.selfdebug.probe_unit import ProbeUnit, unit_at
 from codemods.selfdebug.recorded import Recordable, recordable
-from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range
+from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import Span, text_at
 
-RECORDER = "__selfdebug_probe__"
-CATCHER = "__selfdebug_caught__"
-
-_TRY = re.compile(r"([ \t]*)try:( |\r?\n)")
-_EXCEPT = re.compile(r"[ \t]*except BaseException:\r?\n?")
-_CAUGHT = re.compile(rf"([ \t]*){CATCHER}\([0-9]+\)\r?\n?")
-_RAISE = re.compile(r"[ \t]*raise(\r?\n?)")
-_CALL_START = re.compile(rf"{RECORDER}\([0-9]+, ")
-_LAYOUT = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
 _INERT = (cst.Pass, cst.Break, cst.Continue, cst.Global, cst.Nonlocal, cst.TypeAlias)
 
 
@@ -106,49 +95,7 @@ def _probed(source: bytes, at: int | Span, first_id: int) -> Probed:
     return Probed(probed, first_id, expressions, unit.span)
 
 
-def remove(source: bytes) -> bytes:
-    """Take out every probe, and give back the bytes from before it was put in.
-
-    A file without probes comes back as it is. Raises RefusedError when the file does not parse or the lines that the
-    probe inserted were edited since.
-    """
-    while CATCHER.encode() in source:
-        parsed = Source.parse(source)
-        found = next(_probes(parsed), None)
-        if found is None:
-            break
-        source = _without(parsed, *found)
-    return source
-
-
 # ---------------------------------------------------------------- where
-
-
-@dataclass(frozen=True, slots=True)
-class LogicalLine:
-    """The tokens up to one NEWLINE: 0-based physical lines, and the column where the first token starts."""
-
-    first: int
-    column: int
-    last: int
-
-    def covers(self, line: int) -> bool:
-        """Whether the 0-based `line` is one of its physical lines."""
-        return self.first <= line <= self.last
-
-
-def logical_lines(lines: list[str]) -> list[LogicalLine]:
-    """The logical lines in whole physical `lines` that parse; blank and comment lines between them belong to none."""
-    readline = iter([_split_end(line)[0] + "\n" for line in lines]).__next__
-    found: list[LogicalLine] = []
-    start: tuple[int, int] | None = None
-    for token in tokenize.generate_tokens(readline):
-        if token.type == tokenize.NEWLINE and start is not None:
-            found.append(LogicalLine(start[0] - 1, start[1], token.start[0] - 1))
-            start = None
-        elif start is None and token.type not in _LAYOUT:
-            start = token.start
-    return found
 
 
 def _whole_line(source: Source, line: int) -> Span:
@@ -240,14 +187,14 @@ def _in_try(unit: ProbeUnit, body: cst.SimpleStatementSuite | None, calls: Itera
         head, margin = "", margin + step
         place = unit.positions[body.body[0]]
         layout = [_Insertion(place.start_line - unit.first_line, place.start_column, (1,), f"{newline}{margin}try: ")]
-    text, end = _split_end("".join(_inserted(unit.lines, [*layout, *calls])))
+    text, end = split_end("".join(_inserted(unit.lines, [*layout, *calls])))
     handler = [f"{margin}except BaseException:", f"{margin}{step}{CATCHER}({number})", f"{margin}{step}raise"]
     return head + newline.join([text, *handler]) + end
 
 
 def _newline(unit: ProbeUnit) -> str:
     """The line end of the unit, or of the file where the unit has none."""
-    return next((end for line in (unit.lines[-1], unit.source.lines[0]) if (end := _split_end(line)[1])), "\n")
+    return next((end for line in (unit.lines[-1], unit.source.lines[0]) if (end := split_end(line)[1])), "\n")
 
 
 def _step(unit: ProbeUnit, logical: list[LogicalLine]) -> str:
@@ -259,11 +206,6 @@ def _step(unit: ProbeUnit, logical: list[LogicalLine]) -> str:
     margins = {unit.lines[line.first][: line.column] for line in logical}
     has_tabs_only = not "".join(margins).strip("\t")
     return "\t" if has_tabs_only and (any(margins) or "\n\t" in unit.source.text) else "    "
-
-
-def _split_end(line: str) -> tuple[str, str]:
-    text = line.rstrip("\r\n")
-    return text, line[len(text) :]
 
 
 def _verify(unit: ProbeUnit, text: str, probed: bytes) -> None:
@@ -289,83 +231,4 @@ class _Unwrapped(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
-        return node.body if _is_probe(node) else node
-
-
-# ---------------------------------------------------------------- out
-
-
-def _is_probe(node: ast.AST) -> TypeGuard[ast.Try]:
-    """Whether the statement is a `try` that only re-raises, after a call of our catcher."""
-    match node:
-        case ast.Try(
-            handlers=[ast.ExceptHandler(body=[ast.Expr(value=ast.Call(func=ast.Name(id=name))), ast.Raise(exc=None)])],
-            orelse=[],
-            finalbody=[],
-        ):
-            return name == CATCHER
-    return False
-
-
-def _probes(source: Source) -> Iterator[tuple[ast.stmt, ast.Try]]:
-    """The statements that a probe went into, each with the probe's `try`, outer ones first."""
-    named = [number for number, line in enumerate(source.lines, 1) if CATCHER in line]
-    todo: deque[ast.AST] = deque([source.tree])
-    while todo:
-        for node in _clauses_of(todo.popleft()):
-            first, last = line_range(node)
-            if not any(first <= number <= last for number in named):
-                continue
-            todo.append(node)
-            if _is_probe(node):
-                yield node, node
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = node.body[0]
-                if _is_probe(inner) and inner.body[0].lineno == inner.lineno:
-                    yield node, inner
-
-
-def _clauses_of(owner: ast.AST) -> Iterator[Clause]:
-    for block in BLOCKS:
-        yield from getattr(owner, block, ())
-
-
-def _without(source: Source, statement: ast.stmt, node: ast.Try) -> bytes:
-    unit = ProbeUnit(source, (statement,))
-    row = node.lineno - unit.first_line
-    *body, handler, call, last = unit.lines
-    head, caught, end = _TRY.match(body[row]), _CAUGHT.fullmatch(call), _RAISE.fullmatch(last)
-    if not (head and _EXCEPT.fullmatch(handler) and caught and end) or (head[2] == " ") is (statement is node):
-        raise RefusedError(f"the probe at line {node.lineno} was edited since it was put in")
-    deletions = [(row, 0, head[0])]
-    if statement is node:
-        units = [ProbeUnit(source, tuple(node.body))]
-        step = caught[1].removeprefix(head[1])
-        deletions += [(line.first + 1, line.column - len(step), step) for line in logical_lines(body[1:])]
-    else:  # the body of a function, which stood behind its colon
-        units = [unit, ProbeUnit(source, (node,))]
-        before, newline = _split_end(body[row - 1])
-        deletions.append((row - 1, len(before), newline))
-    for part in units:
-        deletions += _recorder_calls_in(part, body, unit.first_line)
-    text = "".join(_deleted(body, deletions, node.lineno))
-    return unit.replaced_by(_split_end(text)[0] + end[1]).apply_to(source.data)
-
-
-def _recorder_calls_in(unit: ProbeUnit, body: list[str], first_line: int) -> Iterator[tuple[int, int, str]]:
-    for call, place in unit.positions.items():
-        if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value == RECORDER:
-            span = place.shifted(-first_line)
-            start = _CALL_START.match(body[span.start_line], span.start_column)
-            yield span.start_line, span.start_column, start[0] if start else RECORDER + "(0, "
-            yield span.end_line, span.end_column - 1, ")"
-
-
-def _deleted(lines: list[str], deletions: Iterable[tuple[int, int, str]], number: int) -> list[str]:
-    new = list(lines)
-    for index, column, text in sorted(deletions, reverse=True):
-        line = new[index]
-        if column < 0 or not line.startswith(text, column):
-            raise RefusedError(f"the probe at line {number} was edited since it was put in")
-        new[index] = line[:column] + line[column + len(text) :]
-    return new
+        return node.body if is_probe(node) else node

@@ -8,7 +8,8 @@ from functools import cache
 from importlib.resources import files
 
 from codemods.selfdebug.base import Edit, RefusedError
-from codemods.selfdebug.probe import CATCHER, probe, remove
+from codemods.selfdebug.probe import probe
+from codemods.selfdebug.probe_removal import CATCHER, remove
 from codemods.selfdebug.source import Source, line_range
 from codemods.selfdebug.spans import Span
 

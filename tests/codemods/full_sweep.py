@@ -25,7 +25,8 @@ from pathlib import Path
 from guard_sweep import Report, sweep, why_it_does_not_compile
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
-from codemods.selfdebug.probe import probe, remove
+from codemods.selfdebug.probe import probe
+from codemods.selfdebug.probe_removal import remove
 from codemods.selfdebug.source import Source
 
 LEAST = 2

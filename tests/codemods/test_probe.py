@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
-from codemods.selfdebug.probe import Probed, probe, remove
+from codemods.selfdebug.probe import Probed, probe
+from codemods.selfdebug.probe_removal import remove
 from codemods.selfdebug.spans import Span
 
 

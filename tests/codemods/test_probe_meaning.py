@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
-from codemods.selfdebug.probe import probe, remove
+from codemods.selfdebug.probe import probe
+from codemods.selfdebug.probe_removal import remove
 from codemods.selfdebug.spans import Span
 
 _SECTIONS = (Path(__file__).parent / "probed_programs.txt").read_text().split("======== ")[1:]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
-from codemods.selfdebug.probe import CATCHER, RECORDER
+from codemods.selfdebug.probe_removal import CATCHER, RECORDER
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import Span
 from selfdebug.model import (
@@ -145,4 +145,10 @@ def _probed_run(sources: Mapping[str, bytes], test: str) -> PytestRun:
 
 
 def _value(value: object) -> Value:
-    return Value(type(value).__name__, repr(value), value is None)
+    classes = [_name(each) for each in type(value).__mro__ if each is not object]
+    return Value(classes[0] if classes else "object", repr(value), value is None, bases=tuple(classes[1:]))
+
+
+def _name(cls: type) -> str:
+    """As the plugin writes it: qualified, but for builtins."""
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from codemods.selfdebug.probe import RECORDER
+from codemods.selfdebug.probe_removal import RECORDER
 from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.source import Source, line_range
 from selfdebug.stages.vary.parts import Condition, Fallback, Function, Handler, Parts, end_of, start_of
