@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tiny_repairs import crash_site
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Link, Observation, Patch, Site, Value
-from selfdebug.stages.locate import locate, locate_call
+from selfdebug.stages.locate import locate_call
 from selfdebug.stages.propose import (
     Evidence,
     Expectations,
@@ -21,13 +22,6 @@ from selfdebug.stages.propose import (
 NONE_ATTRIBUTE = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 'name'")
 
 
-def site(text: str, line: int, exception: ExceptionRecord) -> LocatedSite:
-    source = Source.parse(text.encode())
-    location = locate(Frame("m.py", line, None, "m.py"), exception, source)
-    assert isinstance(location, FaultLocation)
-    return LocatedSite(Site.CRASH, location, source)
-
-
 def patches(
     text: str,
     line: int,
@@ -36,7 +30,7 @@ def patches(
     wanted: Expectations = Expectations(),  # noqa: B008 - a frozen record
 ) -> list[Patch]:
     """The edits of the candidates that fit, in order, each once."""
-    place = site(text, line, exception)
+    place = crash_site(text, line, exception)
     found: dict[bytes, Patch] = {}
     for candidate in propose([place], Evidence(exception, observations, wanted)):
         try:
@@ -75,7 +69,7 @@ def test_other_returns_and_the_annotation_give_the_early_return() -> None:
 def test_classes_seen_in_working_evaluations_give_the_default() -> None:
     text = "def f(d):\n    return d.get('k') + 1\n"
     exception = ExceptionRecord("TypeError", "unsupported operand type(s) for +: 'NoneType' and 'int'")
-    place = site(text, 2, exception)
+    place = crash_site(text, 2, exception)
     plain = patches(text, 2, exception, (seen(place, 0, "float"),))
     assert plain[0].candidate.guard == "lookup-default"
     assert plain[0].candidate.default == "0.0"
@@ -193,7 +187,7 @@ def test_each_kind_of_fault_has_its_first_candidate(
 def test_a_wrong_class_is_converted_or_tested_for() -> None:
     text = "def f(x):\n    return 'a' + x\n"
     exception = ExceptionRecord("TypeError", 'can only concatenate str (not "int") to str')
-    place = site(text, 2, exception)
+    place = crash_site(text, 2, exception)
     found = patches(text, 2, exception, (seen(place, 0, "int", in_failure=True), seen(place, 0, "str")))
     texts = [patch.after.decode() for patch in found]
     assert "def f(x):\n    return 'a' + (str(x) if isinstance(x, int) else x)\n" in texts
@@ -209,7 +203,7 @@ def test_an_undated_sort_key_sorts_last() -> None:
 def test_a_caller_is_a_site_only_for_arguments_that_were_none() -> None:
     text = "def helper(x):\n    return x.name\n\n\ndef f(a, b):\n    return helper(a) + helper(b)\n"
     source = Source.parse(text.encode())
-    crash = site(text, 2, NONE_ATTRIBUTE)
+    crash = crash_site(text, 2, NONE_ATTRIBUTE)
     call = locate_call(Frame("m.py", 6, "f", "m.py"), source)
     assert isinstance(call, FaultLocation)
     caller = LocatedSite(Site.CALLER, call, source)
@@ -291,7 +285,7 @@ def link(line: int, function: str, kind: str, value: str = "None", file: str = "
 
 
 def test_a_value_gets_its_default_where_it_was_handed_on() -> None:
-    place = site(STORED, 7, ExceptionRecord("TypeError", "argument after ** must be a mapping, not NoneType"))
+    place = crash_site(STORED, 7, ExceptionRecord("TypeError", "argument after ** must be a mapping, not NoneType"))
     chain = (
         link(6, "make", "assignment"),
         link(3, "__init__", "attribute"),
@@ -318,7 +312,7 @@ def test_a_value_gets_its_default_where_it_was_handed_on() -> None:
 
 
 def test_only_a_none_has_births_that_a_default_can_end() -> None:
-    place = site("def f(d):\n    x = d\n    return x['a']\n", 3, ExceptionRecord("KeyError", "'a'"))
+    place = crash_site("def f(d):\n    x = d\n    return x['a']\n", 3, ExceptionRecord("KeyError", "'a'"))
     assert not list(birth_sites((link(2, "f", "assignment"),), place.location, lambda _: place.source))
 
 

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tiny_repairs import crash_site
 
-from codemods.selfdebug.source import Source
-from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Link, Site
-from selfdebug.stages.locate import locate
-from selfdebug.stages.propose import Evidence, Expectations, LocatedSite, apply_candidate, birth_sites, propose
+from selfdebug.model import ExceptionRecord, Link, Site
+from selfdebug.stages.propose import Evidence, Expectations, apply_candidate, birth_sites, propose
 from selfdebug.stages.propose.records import Sign
 
 NO_MAPPING = ExceptionRecord("TypeError", "argument after ** must be a mapping, not NoneType")
-
-
-def site(text: str, line: int) -> LocatedSite:
-    source = Source.parse(text.encode())
-    location = locate(Frame("m.py", line, None, "m.py"), NO_MAPPING, source)
-    assert isinstance(location, FaultLocation)
-    return LocatedSite(Site.CRASH, location, source)
 
 
 def passed_on(line: int) -> Link:
@@ -58,7 +50,7 @@ KEPT = (
     ],
 )
 def test_signs_tell_where_a_none_should_not_have_been_handed_on(line: int, expected: set[Sign]) -> None:
-    place = site(KEPT, 9)
+    place = crash_site(KEPT, 9, NO_MAPPING)
     chain = (passed_on(line),)
     (birth,) = birth_sites(chain, place.location, lambda _: place.source)
     assert set(birth.signs) == expected
@@ -69,7 +61,7 @@ def test_a_default_for_a_value_that_is_declared_comes_before_one_at_the_crash() 
         "class A:\n    def __init__(self, o=None):\n        self.o: dict = o\n"
         "    def make(self):\n        return dict(**self.o)\n"
     )
-    place = site(text, 5)
+    place = crash_site(text, 5, NO_MAPPING)
     births = birth_sites((passed_on(3),), place.location, lambda _: place.source)
     evidence = Evidence(NO_MAPPING, (), Expectations())
     first = min(propose([place, *births], evidence), key=lambda candidate: candidate.guard != "or-default")

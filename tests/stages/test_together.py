@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from tiny_repairs import repaired
+from tiny_repairs import crash_site, repaired
 
 from codemods.selfdebug.base import RefusedError
-from codemods.selfdebug.source import Source
-from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Site
-from selfdebug.stages.locate import locate
-from selfdebug.stages.propose import Evidence, Expectations, LocatedSite, apply_candidate, propose
+from selfdebug.model import ExceptionRecord
+from selfdebug.stages.propose import Evidence, Expectations, apply_candidate, propose
 from selfdebug.stages.propose.together import spots_like
 
 NO_NAME = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 'name'")
 
 
-def site(text: str, line: int, error: ExceptionRecord = NO_NAME) -> LocatedSite:
-    source = Source.parse(text.encode())
-    location = locate(Frame("m.py", line, None, "m.py"), error, source)
-    assert isinstance(location, FaultLocation)
-    return LocatedSite(Site.CRASH, location, source)
-
-
 def lines_of_spots(text: str, line: int, error: ExceptionRecord = NO_NAME) -> list[int]:
-    place = site(text, line, error)
+    place = crash_site(text, line, error)
     return [spot.expression.start_line for spot in spots_like(place, place.location.receivers[0])]
 
 
@@ -40,7 +31,7 @@ def test_two_attributes_of_one_none_get_their_defaults_together() -> None:
 def test_a_place_behind_another_in_its_line_is_found_where_the_edit_has_moved_it() -> None:
     text = "def f(d):\r\n\treturn d['k'] + d['k'] * 2\r\n"
     error = ExceptionRecord("KeyError", "'k'")
-    place = site(text, 2, error)
+    place = crash_site(text, 2, error)
     proposed = propose([place], Evidence(error, (), Expectations(("0",))))
     both = next(one for one in proposed if one.also and one.guard == "lookup-default" and one.default == "0")
     after = apply_candidate(both, place.source).after
@@ -70,7 +61,7 @@ NUMBER = ExceptionRecord("TypeError", "unsupported operand type(s) for +: 'NoneT
 def test_places_of_one_statement_keep_their_own_guards(
     text: str, guard: str, expected: str, error: ExceptionRecord
 ) -> None:
-    place = site(f"\ufeffdef f(u):\r\n\treturn {text}\r\n", 2, error)
+    place = crash_site(f"\ufeffdef f(u):\r\n\treturn {text}\r\n", 2, error)
     proposed = propose([place], Evidence(error, (), Expectations(("0",))))
     both = next(one for one in proposed if one.also and one.guard == guard and one.default in ("0", None))
     after = apply_candidate(both, place.source).after
@@ -107,7 +98,7 @@ def test_outside_functions_there_is_no_other_place() -> None:
 
 def test_a_place_that_is_guarded_already_stays_as_it_is() -> None:
     text = "def f(u):\n    a = u.name\n    b = u.mail if u is not None else 1\n    c = u.tel\n    return a, b, c\n"
-    place = site(text, 2)
+    place = crash_site(text, 2, NO_NAME)
     evidence = Evidence(NO_NAME, (), Expectations())
     together = next(
         candidate
@@ -119,7 +110,7 @@ def test_a_place_that_is_guarded_already_stays_as_it_is() -> None:
         "    c = u.tel if u is not None else None\n    return a, b, c\n"
     )
     guarded = "def f(u):\n    if u is None: return\n    a = u.name\n    b = u.mail\n"
-    place = site(guarded, 3)
+    place = crash_site(guarded, 3, NO_NAME)
     for candidate in propose([place], evidence):
         if candidate.test == "not-none":
             with pytest.raises(RefusedError):

@@ -67,6 +67,14 @@ def repaired(code: str, test: str, most: int = 60) -> Repaired:
     raise AssertionError(f"none of {len(tried)} candidates passes for: {sentence}\n" + "\n".join(tried))
 
 
+def crash_site(text: str, line: int, exception: ExceptionRecord) -> LocatedSite:
+    """The place in `text` (of m.py) at which it raised the exception."""
+    source = Source.parse(text.encode())
+    location = locate(Frame(MODULE, line, None, MODULE), exception, source)
+    assert isinstance(location, FaultLocation)
+    return LocatedSite(Site.CRASH, location, source)
+
+
 def raised_by(code: str, test: str) -> Exception | None:
     """What the test, to which `N` is a namespace with given attributes, raises with this module, or None."""
     module: dict[str, Any] = {"__name__": "m"}
