@@ -18,8 +18,8 @@ STARTS_COVERAGE = {
 }
 """What makes coverage measure each process that is started."""
 
-MEASURED = {"pytest_plugin", "runtime", "warm"}
-"""The folders of tests about what runs inside the interpreter of somebody's tests."""
+MEASURED = {"batch", "codemods", "pytest_plugin", "runtime", "static", "warm"}
+"""The folders of tests about code that runs only in processes which they start."""
 
 
 @pytest.fixture(scope="session", autouse=True)
