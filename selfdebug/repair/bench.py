@@ -21,8 +21,9 @@ from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, Pytest
 from selfdebug.paths import is_test_file
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair.choice import Chooser
+from selfdebug.repair.grouping import Group, node_ids
 from selfdebug.repair.reach import Reach
-from selfdebug.repair.screening import Screened, Screening
+from selfdebug.repair.screening import Screened, Screening, files_of
 from selfdebug.repair.side_by_side import Ask, SideBySide
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.workspace import Workspace
@@ -175,6 +176,13 @@ class Bench:
         if done is not None:
             self._record(done, "a process that has collected the tests once runs some of them with a changed patch")
         return done
+
+    def passing_beside(self, group: Group) -> tuple[str, ...]:
+        """The tests of the same files as those of a group that are known to pass."""
+        targets = node_ids(group)
+        files = files_of(targets)
+        passing = (node for node, outcome in self.known.items() if outcome is Outcome.PASSED)
+        return tuple(node for node in passing if node.partition("::")[0] in files and node not in targets)
 
     def _record(self, done: PytestRun, why_options_added: str) -> None:
         self.runs.append(done)

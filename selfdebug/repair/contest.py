@@ -11,7 +11,6 @@ from selfdebug.repair.bench import Bench
 from selfdebug.repair.comparison import difference
 from selfdebug.repair.grouping import Group, node_ids
 from selfdebug.repair.pins import firings, has_unread_default, pinned
-from selfdebug.repair.screening import files_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ def contest(bench: Bench, group: Group, found: Sequence[tuple[Trial, str | None]
     fails comes last, and one without a default comes before those whose default nobody reads.
     """
     patches = [trial.patch for trial, _ in found if trial.patch is not None]
-    stage = Stage(group, _tests(bench, group), edited_functions(patches))
+    stage = Stage(group, (*node_ids(group), *bench.passing_beside(group)), edited_functions(patches))
     contenders = [
         Contender(trial, trial.patch, step, observed_behaviour(bench, stage, trial.patch))
         for trial, step in found
@@ -80,14 +79,6 @@ def _alternative(kept: Contender, other: Contender) -> Alternative:
     return Alternative(
         other.patch, sentence or "No test shows a difference between this and the kept patch.", not sentence
     )
-
-
-def _tests(bench: Bench, group: Group) -> tuple[str, ...]:
-    """The failing tests, and those of the same files that pass."""
-    targets = node_ids(group)
-    files = files_of(targets)
-    passing = [node for node, outcome in bench.known.items() if outcome is Outcome.PASSED]
-    return tuple(dict.fromkeys([*targets, *(node for node in passing if node.partition("::")[0] in files)]))
 
 
 def _breaks(bench: Bench, contender: Contender) -> bool:

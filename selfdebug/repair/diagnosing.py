@@ -13,13 +13,15 @@ from selfdebug.repair.origins import traced_origin, traced_run
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import MISTAKES, Unlocated, locate, locate_call
 from selfdebug.stages.locate.turned_away import deciding_condition, turned_away
-from selfdebug.stages.observe import Observed, observe, with_observed_first
+from selfdebug.stages.observe import Observed, observe, observe_elsewhere, with_observed_first
 from selfdebug.stages.propose import LocatedSite
 from selfdebug.trace import mapping as record
 
 _MAX_CALLERS = 2
 _MAX_CAUSES = 2
 _MAX_HANDLERS = 3
+_MAX_BESIDE, _MAX_SECONDS_BESIDE = 100, 3.0
+"""So many passing tests, and so many seconds of them, show what the values at the crash are where it works."""
 _MAX_FOLLOWED_IN_VAIN = 3
 """After so many values that a test complains of and that did not lead into the project, no more are followed: each
 costs a traced run, and a suite may have hundreds of such failures with one cause."""
@@ -186,8 +188,12 @@ def _handlers(bench: Bench, frames: Sequence[Frame], exception: ExceptionRecord)
 
 
 def _observed(bench: Bench, group: Group, places: Sequence[LocatedSite]) -> Observed:
-    first = node_ids(group)[:1]
+    first, beside = node_ids(group)[:1], bench.passing_beside(group)[:_MAX_BESIDE]
     files = {place.location.file: bench.read(place.location.file) for place in places}
     # The condition first: a probe of it holds the `raise` below it, too.
     locations = [place.location for place in sorted(places, key=lambda place: place.site is not Site.CONDITION)]
-    return observe(locations, files, lambda sources: bench.look(group[:MAX_SCREENED], first, sources))
+    seen = observe(locations, files, lambda sources: bench.look(group[:MAX_SCREENED], first, sources))
+    if not beside or bench.reach.seconds_of(beside) > _MAX_SECONDS_BESIDE:
+        return seen
+    worked = observe_elsewhere(locations, files, lambda sources: bench.screen_some(beside, sources, probes=True))
+    return replace(seen, observations=(*seen.observations, *worked))

@@ -12,6 +12,8 @@ from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.probe import Probed, probe
 from selfdebug.model import Caught, FaultLocation, Observation, Place, ProbeCatch, ProbeHit, PytestRun
 
+_Probes = list[tuple[FaultLocation, Probed]]
+
 Runner = Callable[[Mapping[str, bytes]], PytestRun]
 """Runs the failing tests with these sources in place of the files of those names, recording probes."""
 
@@ -28,8 +30,34 @@ class Observed:
 
 def observe(locations: Sequence[FaultLocation], sources: Mapping[str, bytes], run: Runner) -> Observed:
     """Probe the statements of `locations` in `sources` (bytes by file) and run the tests once."""
+    probes, served, refused = _probes(locations, sources)
+    seen = run(served)
+    return Observed(seen, _observations(probes, seen), _caught(probes, seen), refused)
+
+
+def observe_elsewhere(
+    locations: Sequence[FaultLocation],
+    sources: Mapping[str, bytes],
+    run: Callable[[Mapping[str, bytes]], PytestRun | None],
+) -> tuple[Observation, ...]:
+    """What the expressions of `locations` were where nothing failed: of each one value of every class.
+
+    `run` runs other tests, which pass; nothing is known where it gives None.
+    """
+    probes, served, _ = _probes(locations, sources)
+    seen = run(served) if probes else None
+    if seen is None:
+        return ()
+    worked = (each for each in _observations(probes, seen) if not each.in_failure and each.node_id in seen.passed)
+    return tuple({(each.file, each.span, each.value.type): each for each in worked}.values())
+
+
+def _probes(
+    locations: Sequence[FaultLocation], sources: Mapping[str, bytes]
+) -> tuple[_Probes, dict[str, bytes], tuple[str, ...]]:
+    """The probes, the files that they are in, and why some are not there."""
     probed, refused = dict(sources), []
-    probes: list[tuple[FaultLocation, Probed]] = []
+    probes: _Probes = []
     # Bottom-up, so that the lines a probe adds do not move the statements that are still to be probed.
     for location in sorted(_apart(locations), key=lambda found: (found.file, -found.statement.start_line)):
         first_id = 1 + sum(1 + len(done.expressions) for _, done in probes)
@@ -41,8 +69,7 @@ def observe(locations: Sequence[FaultLocation], sources: Mapping[str, bytes], ru
         probes.append((location, done))
         probed[location.file] = done.source
     touched = {location.file for location, _ in probes}
-    seen = run({file: data for file, data in probed.items() if file in touched})
-    return Observed(seen, _observations(probes, seen), _caught(probes, seen), tuple(refused))
+    return probes, {file: data for file, data in probed.items() if file in touched}, tuple(refused)
 
 
 def _apart(locations: Sequence[FaultLocation]) -> list[FaultLocation]:

@@ -11,10 +11,10 @@ from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
 from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import Span, text_at
-from selfdebug.model import FaultKind, Receiver
+from selfdebug.model import FaultKind, Receiver, Value
 from selfdebug.stages.propose import names
 from selfdebug.stages.propose.collected import needed_class, starts_of
-from selfdebug.stages.propose.constructed import named_values, no_context, of_classes
+from selfdebug.stages.propose.constructed import named_values, no_context, of_classes, spelling
 from selfdebug.stages.propose.defaults import (
     Default,
     factor_of_one,
@@ -51,6 +51,7 @@ _ITSELF, _GIVEN = 3, 1
 _CHAINED = frozenset({Operation.ATTRIBUTE, Operation.SUBSCRIPT, Operation.CALL, Operation.NAME})
 _GIVEN_ONCE = frozenset({"generator", "map", "filter", "zip", "enumerate", "reversed"})
 _BROAD = ("Exception", "BaseException", "object")
+_MOST_CLASSES = 3
 _COLLECTIONS = ("list", "tuple")
 _COERCIBLE = ("str", "int", "float", "bytes", "bool")
 
@@ -103,14 +104,13 @@ class Choices:
             elif needed_class(self._evidence.exception.message) == "str":
                 yield ("str",)
         elif guard.id == CLASS_WIDENING:
-            bad, _ = self._types()
-            yield from [(bad,)] if bad in self._readable else []
+            bad_class = next((self._class_of(value) for value in self._seen()[0]), None)
+            yield from [(bad_class,)] if bad_class is not None else []
         elif test is Test.IS_INSTANCE and self._receiver.operation == Operation.ELEMENTS:
             needed = needed_class(self._evidence.exception.message)
             yield from [(needed,)] if needed else []
         elif test is Test.IS_INSTANCE:
-            good = tuple(name for name in self._types()[1] if name in self._readable)
-            good = good or (_COLLECTIONS if self._is_single() else ())
+            good = self._accepted() or (_COLLECTIONS if self._is_single() else ())
             yield from dict.fromkeys([*self.loans.classes(self._readable), *([good] if good else [])])
         elif test is Test.NO_EXCEPTION:
             yield (self._caught(),)
@@ -124,16 +124,30 @@ class Choices:
         readable = (name for name in classes if name in self._readable and name not in _BROAD)
         return next(readable, error.type if error.type.partition(".")[0] in self._readable else error.short_type)
 
+    def _seen(self) -> tuple[list[Value], list[Value]]:
+        """What the receiver was when it failed, and what it was of other classes when it did not."""
+        seen = [each for each in self._evidence.observations if each.is_of(self._site.location, self._receiver)]
+        bad = [each.value for each in seen if each.in_failure]
+        good = {each.value.type: each.value for each in seen if not each.in_failure}
+        return bad, [value for name, value in good.items() if all(name != value.type for value in bad[:1])]
+
     def _types(self) -> tuple[str | None, tuple[str, ...]]:
         """The class that the receiver had when it failed, and those it had when it did not."""
-        seen = [
-            observation
-            for observation in self._evidence.observations
-            if observation.is_of(self._site.location, self._receiver)
-        ]
-        bad = next((observation.value.type for observation in seen if observation.in_failure), None)
-        good = dict.fromkeys(observation.value.type for observation in seen if not observation.in_failure)
-        return bad, tuple(name for name in good if name != bad)
+        bad, good = self._seen()
+        return bad[0].type if bad else None, tuple(value.type for value in good)
+
+    def _accepted(self) -> tuple[str, ...]:
+        """The classes that worked, as the code names them; none where it cannot name one, which it would turn away."""
+        named = [self._class_of(value) for value in self._seen()[1]]
+        names = tuple(dict.fromkeys(name for name in named if name is not None))
+        return names if None not in named and len(names) <= _MOST_CLASSES else ()
+
+    def _class_of(self, value: Value) -> str | None:
+        """The class of a value as the code can name it, or else the nearest class above that it can name."""
+        if "." not in value.type:
+            return value.type if value.type in self._readable else None
+        last_names = (name.rpartition(".")[2] for name in (value.type, *value.bases))
+        return next((name for each in last_names if (name := spelling(each, self._site.source.tree))), None)
 
     def has_worked(self, test: Test) -> bool:
         """Whether the receiver was called with success elsewhere, so that it is no value by itself."""

@@ -25,13 +25,13 @@ _KNOWN = {
 def of_classes(types: Iterable[str], module: ast.Module) -> Iterator[Default]:
     """Neutral objects of the classes of these names (qualified or not), as far as the module can name the classes."""
     for name in dict.fromkeys(each.rpartition(".")[2] for each in types):
-        spelling = _spelling(name, module)
-        if spelling is not None:
-            yield from _made_elsewhere(name, spelling, module)
+        spelled = spelling(name, module)
+        if spelled is not None:
+            yield from _made_elsewhere(name, spelled, module)
             if _is_made_of_nothing(name, module):
-                yield Default(f"{spelling}()", f"{name} is made of nothing", _MADE_OF_NOTHING)
+                yield Default(f"{spelled}()", f"{name} is made of nothing", _MADE_OF_NOTHING)
             elif name in _KNOWN:
-                yield Default(f"{spelling}{_KNOWN[name]}", f"nothing of the class {name}", _MADE_OF_NOTHING)
+                yield Default(f"{spelled}{_KNOWN[name]}", f"nothing of the class {name}", _MADE_OF_NOTHING)
 
 
 def no_context(readable: Set[str]) -> Default:
@@ -85,8 +85,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
             yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _spelling(name: str, module: ast.Module) -> str | None:
-    """How the module names the class."""
+def spelling(name: str, module: ast.Module) -> str | None:
+    """How a module names the class of this last name, if it can."""
     for node in module.body:
         if isinstance(node, ast.ImportFrom | ast.ClassDef) and name in _bound(node):
             return name
@@ -94,13 +94,13 @@ def _spelling(name: str, module: ast.Module) -> str | None:
     return next((ast.unparse(node) for node in dotted if _is_of_module(node, module)), None)
 
 
-def _made_elsewhere(name: str, spelling: str, module: ast.Module) -> Iterator[Default]:
+def _made_elsewhere(name: str, spelled: str, module: ast.Module) -> Iterator[Default]:
     for node in ast.walk(module):
         match node:
-            case ast.Call(func=function, args=args, keywords=[]) if ast.unparse(function) == spelling:
+            case ast.Call(func=function, args=args, keywords=[]) if ast.unparse(function) == spelled:
                 is_neutral = all(_is_nothing(value) for value in args)
             case ast.Attribute(value=owner, attr=attribute) if attribute.lower() in _NEUTRAL_NAMES:
-                is_neutral = ast.unparse(owner) == spelling
+                is_neutral = ast.unparse(owner) == spelled
             case _:
                 continue
         if is_neutral:
