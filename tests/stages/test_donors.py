@@ -34,6 +34,7 @@ NO_NAME = ExceptionRecord("AttributeError", "'NoneType' object has no attribute 
         ("x = getattr(o, 'size', 0)", ("attribute", "lookup-default", "0", "size")),
         ("if key not in cache:\n    return_ = None", ("key", "expression-default", "None", "cache[]")),
         ("if not isinstance(v, (str, bytes)):\n    raise TypeError", ("class", "raise", "TypeError", "v")),
+        ("if not callable(key):\n    key = getter(key)", ("callable", "substitution", "getter(key)", "key")),
         ("if len(parts) != 2:\n    pass", ("length", "wrap", None, "parts")),
         ("x = t / n if n != 0 else 0", ("zero", "expression-default", "0", "n")),
         ("try:\n    x = d['k']\nexcept KeyError:\n    x = -1", ("raised", "handler", "-1", "'k'")),
@@ -151,6 +152,19 @@ def test_the_classes_that_the_project_asks_for_are_asked_here_too() -> None:
     tests = [one for one, _ in first_fits(text, 6, error) if one.test == "isinstance"]
     assert tests and {one.classes for one in tests} == {("dict",)}
     assert not [one for one, _ in first_fits(text.replace("dict", "unknown.T"), 6, error) if one.test == "isinstance"]
+
+
+def test_a_value_of_another_kind_is_made_what_the_project_makes_of_it() -> None:
+    text = (
+        "from keys import getter\n"
+        "def group(key, items):\n    if not callable(key):\n        key = getter(key)\n    return map(key, items)\n"
+        "def first(key, items):\n    return key(items[0])\n"
+    )
+    error = ExceptionRecord("TypeError", "'str' object is not callable")
+    fitting = [each for each, _ in first_fits(text, 7, error) if each.donor]
+    assert [(each.guard, each.default, each.donor) for each in fitting] == [
+        ("substitute-before", "getter(key)", "as in m.py:3")
+    ]
 
 
 @pytest.mark.parametrize(

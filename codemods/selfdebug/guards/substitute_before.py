@@ -54,8 +54,8 @@ class SubstituteBefore(Guard):
             Parameters("()"),
         ),
         Example(
-            "def f(key, items):\n    return [‹«key»(i)› for i in items]\n",
-            "def f(key, items):\n    if not callable(key):\n        key = getter(key)\n    return [key(i) for i in items]\n",
+            "def f(key, item):\n    return ‹«key»(item)›\n",
+            "def f(key, item):\n    if not callable(key):\n        key = getter(key)\n    return key(item)\n",
             Parameters("getter(key)", Test.CALLABLE),
         ),
     )

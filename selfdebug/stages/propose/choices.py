@@ -214,8 +214,12 @@ class Choices:
         )
         found = for_receiver(receiver, self._site.location, evidence.observations, evidence.wanted.neutral)
         made = of_classes(self._types()[1], self._site.source.tree)
-        own = (*self._alone(), *self._namesakes(receiver.code), *self._for_every_use(), *self._context())
+        own = (*self._alone(), *self._made(), *self._namesakes(receiver.code), *self._for_every_use(), *self._context())
         return unique((*own, *lent, *made, *found))
+
+    def _made(self) -> Iterator[Default]:
+        """What the project makes of a value of another kind; a None it would not make anything of."""
+        return iter(()) if self._site.location.kind.is_none else self.loans.conversions(self._readable)
 
     def _context(self) -> Iterator[Default]:
         """A context that does nothing, for a `with` that may have none."""

@@ -27,6 +27,7 @@ class Lack(StrEnum):
     LENGTH = "length"
     CLASS = "class"
     ATTRIBUTE = "attribute"
+    CALLABLE = "callable"
     ZERO = "zero"
     RAISED = "raised"
 
@@ -162,6 +163,8 @@ def _questions(test: ast.expr, truth: bool = True) -> Iterator[_Question]:
                 yield question if truth else _opposite(question)
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, classes]):
             yield _Question(Lack.CLASS, subject, not truth, _names(classes))
+        case ast.Call(func=ast.Name(id="callable"), args=[subject]):
+            yield _Question(Lack.CALLABLE, subject, not truth)
         case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=str() as name)]):
             yield _Question(Lack.ATTRIBUTE, ast.Attribute(ast.Name("_"), name), not truth)
         case ast.NamedExpr() | ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript():

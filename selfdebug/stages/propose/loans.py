@@ -23,10 +23,10 @@ _LACKS = {
     FaultKind.MISSING_KEY: {Lack.KEY},
     FaultKind.INDEX_RANGE: {Lack.LENGTH, Lack.FALSY},
     FaultKind.ZERO_DIVISION: {Lack.ZERO, Lack.FALSY},
-    FaultKind.WRONG_TYPE: {Lack.CLASS},
+    FaultKind.WRONG_TYPE: {Lack.CLASS, Lack.CALLABLE},
     FaultKind.MISSING_ATTRIBUTE: {Lack.ATTRIBUTE, Lack.CLASS},
 }
-_OF_NONE = {Lack.NONE, Lack.FALSY, Lack.CLASS}
+_OF_NONE = {Lack.NONE, Lack.FALSY, Lack.CLASS, Lack.CALLABLE}
 _IN_FUNCTION, _IN_CLASS, _IN_FILE, _ELSEWHERE = 0, 1, 2, 3
 _LOOSE = 2  # what a default costs whose donor may be about something else
 _OF_ANOTHER = 1  # and by how much more where it stood in for another variable, which may be of another class
@@ -127,6 +127,14 @@ class Loans:
                 cost += _OF_ANOTHER if donor.family is Family.SUBSTITUTION and not loan.is_alike else 0
                 cost += _ALSO_EXPECTED if donor.fallback in expected else 0
                 yield Default(donor.fallback, donor.sentence, cost, donor.sentence)
+
+    def conversions(self, readable: Set[str]) -> Iterator[Default]:
+        """What the project makes of such a value where it is not of the kind that is needed: of a key `getter(key)`."""
+        for loan in self.found:
+            donor = loan.donor
+            is_made = donor.family is Family.SUBSTITUTION and donor.lack in (Lack.CLASS, Lack.CALLABLE)
+            if is_made and loan.is_alike and donor.fallback and can_stand(donor.fallback, readable):
+                yield Default(donor.fallback, donor.sentence, 0, donor.sentence)
 
     def exceptions(self, wanted: Sequence[str], readable: Set[str]) -> Iterator[Default]:
         """The exceptions of a wanted class, made as the project makes them where the same thing is missing."""
