@@ -30,6 +30,7 @@ from selfdebug.stages.propose.constructed import is_constructed, named_values, n
         ("class A:\n    def __init__(self, x=1, *, y=2): pass", ["A"], ["A()"]),
         ("class A:\n    def __init__(self, x): pass", ["A"], []),
         ("class A: pass", ["A"], []),
+        ("class A:\n    RED, UNKNOWN = 1, 2\n    NONE = 0", ["A"], ["A.NONE"]),
         ("", ["Decimal", "str"], []),
         ("y = x.Decimal", ["Decimal"], []),
     ],

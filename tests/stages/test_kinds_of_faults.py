@@ -50,6 +50,24 @@ CASES = [
         ("try-return", "except ValueError:", 30),
     ),
     (
+        "bytes where a text is searched",
+        "def f(s):\n    return s.startswith('#')\n",
+        "assert f('#') and not f('a')\nassert f(b'#') is True\nassert f(b'a') is False",
+        ("coercion", "return (s.decode() if isinstance(s, bytes) else s).startswith('#')", 12),
+    ),
+    (
+        "a text where a number is added",
+        "def f(s):\n    return s + 1\n",
+        "assert f(1) == 2\nassert f('80') == 81\nassert f('1') == 2",
+        ("coercion", "return (int(s) if isinstance(s, str) else s) + 1", 12),
+    ),
+    (
+        "bytes that are split at a text",
+        "def f(s):\n    return s.split(',')\n",
+        "assert f('a,b') == ['a', 'b']\nassert f(b'a,b') == ['a', 'b']\nassert f(b'a') == ['a']",
+        ("coercion", "return (s.decode() if isinstance(s, bytes) else s).split(',')", 12),
+    ),
+    (
         "an index beyond an empty list",
         "def f(xs):\n    return xs[0]\n",
         "assert f([3]) == 3\nassert f([]) is None",

@@ -31,6 +31,22 @@ class Rule:
 
 _ITERATING = frozenset({Operation.ITERATE, Operation.UNPACK, Operation.STAR, Operation.ARGUMENT})
 _SORTING = ("sorted", "min", "max", "sort")
+_TEXT_METHODS = frozenset(
+    {
+        "startswith",
+        "endswith",
+        "split",
+        "rsplit",
+        "partition",
+        "rpartition",
+        "replace",
+        "find",
+        "rfind",
+        "index",
+        "count",
+    }
+    | {"strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "join"}
+)
 _ELEMENTS = frozenset({Operation.ELEMENT, Operation.ELEMENTS})
 
 
@@ -70,8 +86,18 @@ def _is_use(*operations: Operation) -> Callable[[Dereference, re.Match[str]], bo
     return lambda use, _: use.operation in operations
 
 
-def _is_concatenated(use: Dereference, _match: re.Match[str]) -> bool:
-    return use.operation is Operation.OPERAND and use.name in ("+", "+=") and use.position == 1
+def _is_concatenated(use: Dereference, match: re.Match[str]) -> bool:
+    """The message names the right operand; where that is no None, the left one may as well be of the wrong class."""
+    is_bad = use.position == 1 if match["type"] == "NoneType" else not use.is_literal
+    return use.operation is Operation.OPERAND and use.name in ("+", "+=") and is_bad
+
+
+def _is_mixed_text(use: Dereference, match: re.Match[str]) -> bool:
+    """The text that a method is called of, or its argument: one of them is bytes and the other is not."""
+    if use.operation is Operation.ARGUMENT:
+        return not use.is_literal and use.name.rpartition(".")[2] in _TEXT_METHODS
+    named = match.groupdict().get("method")
+    return use.operation is Operation.ATTRIBUTE and use.name in ({named} if named else _TEXT_METHODS)
 
 
 def _is_lookup(use: Dereference, _match: re.Match[str]) -> bool:
@@ -245,6 +271,10 @@ RULES = (
         r"^can only join an iterable",
         (FaultKind.NONE_ARGUMENT, FaultKind.NONE_ARGUMENT),
         lambda use, _: use.operation is Operation.ARGUMENT and use.name.endswith(".join"),
+    ),
+    _rule("TypeError", r"^(?P<method>\w+) first arg must be (bytes|str) or", (_WRONG, _WRONG), _is_mixed_text),
+    _rule(
+        "TypeError", rf"^a bytes-like object is required, not {_T}", (FaultKind.NONE_ARGUMENT, _WRONG), _is_mixed_text
     ),
     _rule("KeyError", r"", (FaultKind.MISSING_KEY, FaultKind.MISSING_KEY), _is_lookup),
     _rule("IndexError", r"", (FaultKind.INDEX_RANGE, FaultKind.INDEX_RANGE), _is_lookup),

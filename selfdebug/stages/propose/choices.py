@@ -223,7 +223,7 @@ class Choices:
 
     def _context(self) -> Iterator[Default]:
         """A context that does nothing, for a `with` that may have none."""
-        if self._receiver.operation == Operation.CONTEXT and not isinstance(self._statement, ast.AsyncWith):
+        if self._receiver.operation == Operation.CONTEXT:
             yield no_context(self._readable)
 
     def _named(self) -> tuple[str, ...]:

@@ -101,10 +101,21 @@ def _made_elsewhere(name: str, spelled: str, module: ast.Module) -> Iterator[Def
                 is_neutral = all(_is_nothing(value) for value in args)
             case ast.Attribute(value=owner, attr=attribute) if attribute.lower() in _NEUTRAL_NAMES:
                 is_neutral = ast.unparse(owner) == spelled
+            case ast.ClassDef() if node.name == name:
+                yield from _members(node, spelled)
+                continue
             case _:
                 continue
         if is_neutral:
             yield Default(ast.unparse(node), f"{name} as in line {node.lineno}", _AS_ELSEWHERE)
+
+
+def _members(owner: ast.ClassDef, spelled: str) -> Iterator[Default]:
+    """What a class, an enumeration for instance, has of its own for nothing."""
+    for node in owner.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=member)]) if member.lower() in _NEUTRAL_NAMES:
+                yield Default(f"{spelled}.{member}", f"{spelled} has it for nothing", _AS_ELSEWHERE)
 
 
 def _is_nothing(node: ast.expr) -> bool:
