@@ -16,7 +16,6 @@ BARE = Parameters()
 KEY = Parameters("0", Test.HAS_KEY)
 RANGE = Parameters("0", Test.IN_RANGE)
 TRUE = Parameters("0", Test.TRUTHY)
-TYPE = Parameters("0", Test.IS_INSTANCE, ("A",))
 ERROR = Parameters("0", Test.NO_EXCEPTION, ("KeyError",))
 
 EDITS = [

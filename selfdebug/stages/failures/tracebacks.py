@@ -175,7 +175,6 @@ class TracebackReader:
     """
 
     def __init__(self, *, bounded: bool = False) -> None:
-        self._bounded = bounded
         self._levels = [_Chain(bounded=bounded)]
         self._indents = [0]
         self._in_group = False
