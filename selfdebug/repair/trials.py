@@ -18,8 +18,6 @@ _DOUBTS = 3
 """So many tests that fail with a patch are run without it, too, to see whether they fail for it."""
 _WORTHWHILE = 2.0
 """Seconds of tests from which on it is worth one more run of the suite to know what each test runs."""
-
-
 _LEAST_SECONDS = 30.0
 _PATIENCE = 10
 """Failing tests may take so many seconds with a patch, and so many times those of the first run, before it counts as
@@ -32,7 +30,7 @@ def screened(bench: Bench, patch: Patch, group: Group, which: str, forked: Ask) 
     with bench.step("try", f"{which}: {candidate.guard} at {candidate.file}:{candidate.expression.start_line}") as step:
         trial = _tried(bench, patch, group, forked)
         if trial.verdict is Verdict.PLAUSIBLE:
-            trial = _outlasted(bench, trial) or _ahead_of_suite(bench, trial, _reaching(bench, trial, group))
+            trial = _outlasted(bench, trial, group) or _ahead_of_suite(bench, trial, _reaching(bench, trial, group))
         record.trial(step, trial)
     return trial
 
@@ -40,7 +38,7 @@ def screened(bench: Bench, patch: Patch, group: Group, which: str, forked: Ask) 
 def looked_at_again(bench: Bench, trial: Trial, group: Group) -> Trial:
     """What the tests that turned other patches down say of a plausible one, which was tried before they did."""
     newly = [node for node in _reaching(bench, trial, group) if node in bench.reach.breakers]
-    return _recorded(bench, _outlasted(bench, trial) or _ahead_of_suite(bench, trial, newly))
+    return _recorded(bench, _outlasted(bench, trial, group) or _ahead_of_suite(bench, trial, newly))
 
 
 def verified(bench: Bench, trial: Trial, group: Group) -> Trial:
@@ -71,13 +69,17 @@ def _ahead_of_suite(bench: Bench, trial: Trial, tests: Sequence[str]) -> Trial:
     return replace(trial, verdict=Verdict.REGRESSED, detail=_regressed(broken))
 
 
-def _outlasted(bench: Bench, trial: Trial) -> Trial | None:
-    """The trial turned down, where a failing test that went on failing with an earlier patch does so with this one."""
+def _outlasted(bench: Bench, trial: Trial, group: Group) -> Trial | None:
+    """The trial turned down, where a test of the group that went on failing with an earlier patch does so with this."""
     assert trial.patch is not None  # a plausible trial has its patch
-    tests = tuple(bench.reach.outlasting)
-    run = bench.screen_some(tests, {trial.patch.file: trial.patch.after}) if tests else None
-    failed = [node for node in run.failed if node in tests] if run is not None else []
-    return replace(trial, verdict=Verdict.REGRESSED, detail=f"{failed[0]} still fails") if failed else None
+    sources = {trial.patch.file: trial.patch.after}
+    members = {failure.node_id for failure in group}
+    tests = [node for node in bench.reach.outlasting if node in members]
+    forked = bench.screen_some(tests, sources) if tests else None
+    for node in tests:
+        if forked is not None and node in forked.failed and node in bench.run((node,), sources).failed:
+            return replace(trial, verdict=Verdict.REGRESSED, detail=f"{node} still fails")
+    return None
 
 
 def _broken(bench: Bench, patch: Patch, tests: Sequence[str]) -> str | None:

@@ -72,6 +72,16 @@ def test_a_failing_test_that_one_patch_leaves_failing_is_asked_before_the_suite_
     assert "test_box.py::test_z still fails" in details[first + 1 :]
 
 
+def test_a_test_that_outlasted_a_patch_of_one_cause_says_nothing_of_another(tmp_path: Path) -> None:
+    code = "def size(box):\n    return box.size\n\ndef lid(box):\n    return box.lid\n"
+    alike = "".join(f"def test_{number:02}():\n    assert not size(None)\n\n" for number in range(20))
+    told = "def test_u():\n    assert size(None) > 3\n\ndef test_v():\n    assert lid(None) is None\n"
+    root = project(tmp_path, {"box.py": code, "test_box.py": f"from box import lid, size\n\n{alike}{told}"})
+    done = run(root, keep_partial=True)
+    assert "return box.size\n" in (root / "box.py").read_text()
+    assert "return box.lid if box is not None else None\n" in (root / "box.py").read_text(), done.sentence
+
+
 def test_a_candidate_that_loops_without_end_does_not_cost_the_whole_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
