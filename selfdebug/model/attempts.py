@@ -59,7 +59,8 @@ class Declined(StrEnum):
 class Attempt:
     """One turn of the loop: a diagnosis, its trials, and the patch that was kept for the next turn, if any.
 
-    `is_complete` says that there is no further candidate.
+    `is_complete` says that there is no further candidate, `leads_on` that the guard of the turn before has only moved
+    the crash on to a further place.
     """
 
     number: int
@@ -71,3 +72,4 @@ class Attempt:
     alternatives: tuple[Alternative, ...] = ()
     declined: Declined | None = None
     is_complete: bool = False
+    leads_on: bool = False

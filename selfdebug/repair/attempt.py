@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from selfdebug.model import Alternative, Attempt, Declined, Firing, Pin, Trial, Verdict
+from selfdebug.model import Alternative, Attempt, Candidate, Declined, Firing, Pin, Trial, Verdict
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.choice import Option, Question, Skip, Stop
 from selfdebug.repair.contest import Contender, Contest, alternatives, compared, contest, evidence
@@ -25,13 +25,14 @@ class _Kept:
     alternatives: tuple[Alternative, ...]
 
 
-def attempt(bench: Bench, number: int, case: Case, budget: int) -> Attempt:
+def attempt(bench: Bench, number: int, case: Case, budget: int, model: Candidate | None = None) -> Attempt:
     """Try the candidates for a diagnosis, most likely first, and keep the best of those that the whole suite accepts.
 
-    At most `budget` candidates are run. The kept patch is on disk (in memory on a dry run) when this returns.
+    What does the same as the `model` comes first. At most `budget` candidates are run. The kept patch is on disk (in
+    memory on a dry run) when this returns.
     """
     bench.prepare_screening(case.group[:MAX_SCREENED], node_ids(case.group))
-    search = Search(bench, case, budget)
+    search = Search(bench, case, budget, model)
     for found in search.plausible():
         decided = _decided(bench, search, found)
         if isinstance(decided, Declined):
@@ -40,7 +41,8 @@ def attempt(bench: Bench, number: int, case: Case, budget: int) -> Attempt:
             _record(bench, case, decided)
             trials, patch = tuple(search.trials), decided.contender.patch
             return Attempt(number, case.diagnosis, trials, patch, decided.pins, decided.firings, decided.alternatives)
-    return Attempt(number, case.diagnosis, tuple(search.trials), None, is_complete=search.is_complete)
+    trials, leads_on = tuple(search.trials), search.leads_on
+    return Attempt(number, case.diagnosis, trials, None, is_complete=search.is_complete, leads_on=leads_on)
 
 
 def _decided(bench: Bench, search: Search, found: Sequence[Found]) -> _Kept | Declined | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.source import Source
 from selfdebug.model import Candidate, Patch, Trial
+from selfdebug.repair.alike import is_like
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.diagnosing import Case
 from selfdebug.repair.quota import Quota, by_turn
@@ -37,14 +38,18 @@ class _Round:
     left: list[Candidate] = field(default_factory=list)
 
 
-def rounds(bench: Bench, case: Case, trials: list[Trial]) -> Iterator[list[Patch]]:
+def rounds(bench: Bench, case: Case, trials: list[Trial], model: Candidate | None = None) -> Iterator[list[Patch]]:
     """The edits of the candidates that fit, some at a time, most likely first; equal edits come once.
 
-    No kind of candidate fills a round alone. The refusals of each round are added to `trials`.
+    What does the same as the `model`, the guard of a place that crashed in the same way, comes before all. No kind of
+    candidate fills a round alone. The refusals of each round are added to `trials`.
     """
     seen: set[tuple[str, bytes]] = set()
     size = _FIRST_ROUND
-    for part in by_turn(list(_candidates(bench, case))):
+    candidates = list(_candidates(bench, case))
+    if model is not None:
+        candidates.sort(key=lambda candidate: not is_like(candidate, model))
+    for part in by_turn(candidates):
         waiting = part
         while waiting:
             with bench.step("propose", "collecting candidates") as step:

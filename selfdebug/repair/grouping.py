@@ -14,7 +14,7 @@ MAX_SCREENED = 20
 
 
 def groups(failures: Iterable[Failure]) -> list[Group]:
-    """The failures by crash site and exception type, in the order of their first members.
+    """The failures by crash site (to the expression, where that is known) and exception type, in order of appearance.
 
     A test that fails in several phases counts at its first one: a teardown after a failed call is its consequence.
     Of many members those come first that are least alike: they stand for the others until the whole suite is run.
@@ -27,7 +27,7 @@ def groups(failures: Iterable[Failure]) -> list[Group]:
         seen.add(failure.node_id or "")
         leaf = failure.crash
         frame = leaf.deepest_source or leaf.deepest
-        site = (frame.file, frame.line) if frame else (failure.node_id,)
+        site = (frame.file, frame.line, frame.span) if frame else (failure.node_id,)
         found.setdefault((*site, leaf.exception.type), {})[failure.node_id] = failure
     return [_spread(tuple(members.values())) for members in found.values()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from selfdebug.errors import ExitCode
 from selfdebug.model import Attempt, Declined, ProbeReport, Repair
+from selfdebug.repair.alike import model_for
 from selfdebug.repair.attempt import attempt
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.candidates import untested
@@ -29,7 +30,8 @@ def repaired(bench: Bench, found: Ingested, work: Work) -> Repair:
         if against is not None:
             work.refuse(group, case.diagnosis, against)
             continue
-        turn = attempt(bench, len(work.attempts) + 1, case, bench.settings.max_candidates)
+        budget, model = bench.settings.max_candidates, model_for(work, case)
+        turn = attempt(bench, len(work.attempts) + 1, case, budget, model)
         work.attempts.append(turn)
         if turn.kept is not None:
             work.solved(bench, turn.kept)

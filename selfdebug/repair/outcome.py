@@ -24,6 +24,8 @@ from selfdebug.repair.ingest import Ended, Ingested
 from selfdebug.stages.validate import is_same_crash
 from selfdebug.terminal import counted
 
+_MOST_STEPS = 30
+
 
 @dataclass
 class Work:
@@ -47,8 +49,13 @@ class Work:
 
     @property
     def fruitless(self) -> int:
-        """How many turns kept nothing: those that did do not count against the limit."""
-        return sum(turn.kept is None and bool(turn.trials) for turn in self.attempts)
+        """How many turns kept nothing: those that did do not count against the limit.
+
+        Nor do those, up to a number, that only took a guard on to the next place that crashes in the same way.
+        """
+        steps = sum(turn.leads_on for turn in self.attempts)
+        nothing_kept = sum(turn.kept is None and bool(turn.trials) for turn in self.attempts)
+        return nothing_kept - min(steps, _MOST_STEPS)
 
     def give_up(self, group: Group, sentence: str) -> None:
         """Remember that a group of failures is left as it is, and why."""

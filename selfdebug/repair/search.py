@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from selfdebug.model import Patch, Tier, Trial, Verdict
+from selfdebug.model import Candidate, Patch, Tier, Trial, Verdict
+from selfdebug.repair.alike import is_like
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.candidates import rounds
 from selfdebug.repair.diagnosing import Case
@@ -34,12 +35,14 @@ class Found:
 class Search:
     """Judges at most `budget` candidates; `trials` holds the refused ones, too.
 
-    `is_complete` says that none is left.
+    `is_complete` says that none is left. Where the guard of the `model`, which led here from a place that crashed in
+    the same way, leads on to a further one, nothing else is tried.
     """
 
     bench: Bench
     case: Case
     budget: int
+    model: Candidate | None = None
     trials: list[Trial] = field(default_factory=list)
     tried: int = 0
     is_complete: bool = False
@@ -55,6 +58,14 @@ class Search:
         """Remember what the whole suite said of a trial."""
         self.trials[self.trials.index(trial)] = instead
 
+    @property
+    def leads_on(self) -> bool:
+        """Whether the guard of the model, tried first, has moved the crash on."""
+        if self.model is None or self.tried != 1:
+            return False
+        trial = next(trial for trial in self.trials if trial.verdict is not Verdict.REFUSED)
+        return is_like(trial.candidate, self.model) and progress([trial], self.case.group) is not None
+
     def _judged(self) -> Iterator[Found]:
         for patch, forked in self._begun():
             if self.tried == self.budget:
@@ -66,11 +77,13 @@ class Search:
             trial = screened(self.bench, patch, self.case.group, f"candidate {self.tried}", forked)
             self.trials.append(trial)
             yield Found(trial, self.bench.recorder.last("try"))
+            if self.leads_on:
+                return
         self.is_complete = True
 
     def _begun(self) -> Iterator[tuple[Patch, Ask]]:
         group = self.case.group
-        for patches in rounds(self.bench, self.case, self.trials):
+        for patches in rounds(self.bench, self.case, self.trials, self.model):
             yield from self.bench.screen(group[:MAX_SCREENED], node_ids(group), patches)
 
     def _further(self, first: Found, judged: Iterator[Found]) -> Iterator[Found]:
