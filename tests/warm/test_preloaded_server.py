@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from gists import gist
 
-from selfdebug.model import PytestRun, Tier
+from selfdebug.model import Tier
 from selfdebug.pytest_process import Interpreter, PreloadedServer, WarmServer, run_pytest
 
 SUBJECT = "import json\n\nLIMIT = 1\n\ndef call(user):\n    return user.name\n"
@@ -30,12 +31,6 @@ def written(root: Path, files: Mapping[str, str]) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(textwrap.dedent(text).lstrip("\n"))
     return root
-
-
-def gist(run: PytestRun | None) -> object:
-    assert run is not None
-    failures = [(each.node_id, each.exception.type, each.deepest and each.deepest.place) for each in run.failures]
-    return [run.outcomes, failures, run.served]
 
 
 EDITS = {

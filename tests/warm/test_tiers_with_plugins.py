@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from gists import gist_in_any_order
 
 from selfdebug.model import PytestRun
 from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
@@ -56,13 +57,6 @@ def project(root: Path, options: str, test: str, more: Mapping[str, str] | None 
 def environment(*names: str) -> dict[str, str]:
     """An environment in which pytest loads the named plugins only."""
     return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": ",".join(names)}
-
-
-def gist(run: PytestRun | None) -> object:
-    if run is None:
-        return None
-    failures = {(each.node_id, each.exception.type, each.deepest and each.deepest.place) for each in run.failures}
-    return [sorted(run.outcomes), failures, run.served]
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ def test_many_plugins_at_once(tmp_path: Path, interpreter: Interpreter) -> None:
     assert (len(good.passed), len(good.failures), len(wrong.failed)) == (4, 0, 4)
     for kind in (WarmServer, PreloadedServer):
         found, server = judges.forked(kind, GOOD, WRONG)
-        assert gist(found[0]) == gist(good), server.problem
+        assert gist_in_any_order(found[0]) == gist_in_any_order(good), server.problem
         assert found[1] is not None, server.problem
         assert set(found[1].failed) <= set(wrong.failed)
         assert {each.exception.type for each in found[1].failures} == {"AttributeError"}
@@ -143,7 +137,7 @@ def test_tests_that_run_in_forks_of_their_own(tmp_path: Path, interpreter: Inter
     assert found == [None]
     assert server.problem == "the tests left traces outside their process"
     found, server = judges.forked(PreloadedServer, LEVEL)
-    assert gist(found[0]) == gist(judges.fresh(LEVEL)), server.problem
+    assert gist_in_any_order(found[0]) == gist_in_any_order(judges.fresh(LEVEL)), server.problem
 
 
 def test_tests_that_are_distributed_are_left_alone(tmp_path: Path, interpreter: Interpreter) -> None:
@@ -199,7 +193,7 @@ def test_a_database_of_django_in_memory(tmp_path: Path, interpreter: Interpreter
         fresh = judges.fresh(edit)
         assert len(fresh.passed) == 3, fresh.output
         found, server = judges.forked(kind, edit, WRONG, edit)
-        assert [gist(each) for each in found[::2]] == [gist(fresh)] * 2, server.problem
+        assert [gist_in_any_order(each) for each in found[::2]] == [gist_in_any_order(fresh)] * 2, server.problem
         assert found[1] is not None, server.problem
         assert "test_subject.py::test_none" in found[1].failed
 

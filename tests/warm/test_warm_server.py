@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from gists import gist
 
-from selfdebug.model import PytestRun
 from selfdebug.pytest_process import Interpreter, WarmServer, run_pytest
 
 BAD, GOOD = "    return user.name", "    return user.name if user else 'nobody'"
@@ -51,13 +51,6 @@ def written(root: Path, case: Case) -> dict[str, bytes]:
     source = (root / "subject.py").read_text()
     assert case.before in source
     return {"subject.py": source.replace(case.before, case.after).encode()}
-
-
-def gist(run: PytestRun) -> object:
-    return [
-        run.outcomes,
-        [(each.node_id, each.exception.type, each.deepest and each.deepest.place) for each in run.failures],
-    ]
 
 
 AGREE = {
