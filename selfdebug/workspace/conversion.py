@@ -11,6 +11,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,11 @@ _UNKNOWN = ("filter", "working-tree-encoding")
 
 def common_folder(repository: pygit2.Repository) -> Path:
     """The folder that linked worktrees share; the repository's own one where it is not linked."""
-    own = Path(repository.path)
+    return _common_folder(Path(repository.path))
+
+
+@lru_cache
+def _common_folder(own: Path) -> Path:
     try:
         return own / (own / "commondir").read_text().strip()
     except FileNotFoundError:

@@ -291,17 +291,18 @@ class Folder:
 
 
 def sync_all(top: Path, files: Sequence[str]) -> None:
-    """Make files durable, named relative to the folder `top`, then that and each folder on the way to them, once.
+    """Make files durable, named relative to the folder `top`, then their folders, and those above up to `top`.
 
     Raises OSError. A file that is gone is left out: whoever took it away has put its content elsewhere.
     """
-    leading = {""}
+    folders: list[str] = []
     for file in files:
         parent, _, name = file.rpartition("/")
         with contextlib.suppress(FileNotFoundError), Folder.open(top / parent) as folder:
             folder.sync_file(name)
-            leading.update(file[:at] for at, sign in enumerate(file) if sign == "/")
-    for parent in sorted(leading, key=len, reverse=True):
+            folders.append(parent)  # also a second time: objects share one by chance, and every run has the same steps
+    above = {parent[:at] for parent in folders for at, sign in enumerate(parent) if sign == "/"} | {""}
+    for parent in (*folders, *sorted(above - set(folders), key=len, reverse=True)):
         with Folder.open(top / parent) as folder:
             folder.sync()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import get_type_hints
 
 from selfdebug.workspace.records import Conflict, JournalRun, RunStatus
@@ -112,7 +112,8 @@ _TYPES = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 
 def encode(record: Record) -> bytes:
     """One line for a record; undecodable bytes of file names are escaped."""
-    return json.dumps({"kind": type(record).__name__.lower(), **asdict(record)}).encode("ascii") + b"\n"
+    values = {name: getattr(record, name) for name in _TYPES[type(record)]}
+    return json.dumps({"kind": type(record).__name__.lower(), **values}).encode("ascii") + b"\n"
 
 
 def decode(line: bytes) -> Record | None:
@@ -122,7 +123,7 @@ def decode(line: bytes) -> Record | None:
     except ValueError:
         return None
     kind = _KINDS.get(str(values.pop("kind", ""))) if isinstance(values, dict) else None
-    if kind is None or set(values) != {item.name for item in fields(kind)}:
+    if kind is None or values.keys() != _TYPES[kind].keys():
         return None
     if not all(isinstance(value, _TYPES[kind][name]) for name, value in values.items()):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Container
+from collections.abc import Iterable
 
 from selfdebug.errors import InputError, UsageError
 from selfdebug.workspace.closed import add_closed, closed_runs, replace_closed
@@ -19,20 +19,26 @@ from selfdebug.workspace.run_folder import RUNS_NAME, RunFolder, digest, opened_
 _REMEMBERED = 50  # how many ended runs can still be undone
 
 
-def states(state: Folder, but: Container[str] = ()) -> dict[str, RunState]:
-    """What the journals say, but those of some runs, oldest run first; a folder without a readable one is left out."""
+def states(state: Folder) -> dict[str, RunState]:
+    """What each journal says, oldest run first; folders without a readable journal are left out."""
+    return _read(state, run_ids(state))
+
+
+def _read(state: Folder, wanted: Iterable[str]) -> dict[str, RunState]:
     found: dict[str, RunState] = {}
-    for run_id in run_ids(state):
-        if run_id not in but:
-            with contextlib.suppress(OSError), opened_run(state, run_id) as run:
-                if run.state.run_id:
-                    found[run_id] = run.state
+    for run_id in wanted:
+        with contextlib.suppress(OSError), opened_run(state, run_id) as run:
+            if run.state.run_id:
+                found[run_id] = run.state
     return dict(sorted(found.items(), key=lambda item: item[1].started))
 
 
 def unfinished(state: Folder) -> list[str]:
     """The ids of runs whose files may not be as they should, newest first."""
-    known = states(state, but=closed_runs(state))
+    return _unfinished(_read(state, run_ids(state) - closed_runs(state).keys()))
+
+
+def _unfinished(known: dict[str, RunState]) -> list[str]:
     return [run_id for run_id, run in reversed(known.items()) if run.status.is_unfinished]
 
 
@@ -71,20 +77,26 @@ def undo(project: Project, state: Folder, run_id: str | None) -> Undo:
     return Undo(chosen, result.restored, conflicts, _undo_sentence(chosen, result))
 
 
-def prune(project: Project, state: Folder, current: str) -> None:
-    """Forget the oldest ended runs beyond the remembered ones, and folders in which no run ever began."""
-    closed = closed_runs(state)
-    others = states(state, but=closed)
-    ended = {run_id: run.started for run_id, run in others.items() if not run.status.is_unfinished}
+def tidy(project: Project, state: Folder, current: str) -> list[str]:
+    """Forget the oldest ended runs beyond the remembered ones, and folders in which no run ever began.
+
+    Returns the unfinished runs, newest first; where there are some, nothing is forgotten.
+    """
+    closed, there = closed_runs(state), run_ids(state)
+    others = _read(state, there - closed.keys())
+    left = _unfinished(others)
+    if left:
+        return left
+    ended = {run_id: run.started for run_id, run in others.items()}
     add_closed(state, ended)
-    there = set(run_ids(state))
     began = {run_id: at for run_id, at in {**closed, **ended}.items() if run_id in there}
     oldest = sorted(began, key=began.__getitem__)[: max(0, len(began) - _REMEMBERED)]
-    for run_id in {*oldest, *(there - closed.keys() - others.keys())} - {current}:
+    for run_id in {*oldest, *(there - began.keys())} - {current}:
         if _is_forgotten(project, state, run_id):
             began.pop(run_id, None)
     if len(closed) > 2 * _REMEMBERED:
         replace_closed(state, began)
+    return []
 
 
 def _is_forgotten(project: Project, state: Folder, run_id: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,16 +35,18 @@ def point(repository: pygit2.Repository, reference: str, commit: pygit2.Oid, mes
 
     announce("ref", reference)
     _insist(repository, reference, move)
-    sync_all(common_folder(repository), [reference])
+    sync_all(common_folder(repository) / "refs", [reference.removeprefix("refs/")])
 
 
 def drop(repository: pygit2.Repository, reference: str) -> None:
     """Delete a reference; one that is not there is no error. Raises as `point` does."""
     import pygit2
 
+    # An opened repository forgets a packed reference that it failed to delete: another try with it does nothing.
+    opened = chain([repository], (pygit2.Repository(repository.path) for _ in count()))
+
     def remove() -> None:
-        # An opened repository forgets a packed reference that it failed to delete: the next try does nothing.
-        pygit2.Repository(repository.path).references.delete(reference)
+        next(opened).references.delete(reference)
 
     if reference in repository.references:
         announce("unref", reference)

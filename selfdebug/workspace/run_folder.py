@@ -155,9 +155,9 @@ def opened_run(state: Folder, run_id: str, *, create: bool = False) -> Iterator[
             yield RunFolder(folder, [runs] if is_new else [])
 
 
-def run_ids(state: Folder) -> list[str]:
-    """The ids of all runs that have a folder, in no order."""
+def run_ids(state: Folder) -> set[str]:
+    """The ids of all runs that have a folder."""
     if state.stat(RUNS_NAME) is None:
-        return []
+        return set()
     with state.enter(RUNS_NAME) as runs:
-        return [name for name in runs.names() if is_run_id(name)]
+        return set(filter(is_run_id, runs.names()))

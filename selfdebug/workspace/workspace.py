@@ -203,10 +203,9 @@ class Workspace:
 
     def _begin(self, state: Folder, run_id: str) -> OpenRun:
         with explained("The journal cannot be written, so nothing was changed"):
-            left = self._unfinished()
+            left = past.tidy(self._project, state, run_id)
             if left:
                 raise WorkspaceError(f"Run {left[0]} was interrupted; `selfdebug rollback` has to finish it first.")
-            past.prune(self._project, state, run_id)
             return OpenRun(self._project, self._stack.enter_context(opened_run(state, run_id, create=True)))
 
     def write(self, file: str, data: bytes) -> None:

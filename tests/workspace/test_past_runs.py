@@ -13,7 +13,7 @@ from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, pas
 from selfdebug.workspace.closed import closed_runs
 from selfdebug.workspace.durable import Step, watched
 from selfdebug.workspace.journal import Begun, Ended, Final, LeftAlone, Planned, Record, Saved, decode, encode
-from selfdebug.workspace.run_folder import digest
+from selfdebug.workspace.run_folder import digest, run_ids
 from selfdebug.workspace.state import opened
 from workspace.git_projects import files_at, git
 
@@ -166,7 +166,7 @@ def test_runs_that_are_over_are_listed_and_their_journals_left_alone(plain: Path
     with opened(plain, plain / ".selfdebug") as state:
         assert state is not None
         assert list(closed_runs(state)) == ["first", "second"]
-        assert list(past.states(state, but=closed_runs(state))) == ["third"]
+        assert run_ids(state) - closed_runs(state).keys() == {"third"}
 
 
 @pytest.mark.parametrize("line", ["third", "third soon", "../third 1.0", "third 1.0 2.0", "\0\0third 1.0", "é 1.0"])
