@@ -13,10 +13,12 @@ from selfdebug.stages.validate import is_same_crash
 def progress(trials: Sequence[Trial], group: Group) -> Trial | None:
     """The likeliest trial that moved the crash elsewhere in the project, so that a second guard may finish the work.
 
-    A crash about the class of the default itself is a consequence of the guard, so such trials come last.
+    A crash about the class of the default itself is a consequence of the guard: where that is None a second guard may
+    be what it takes, so such trials come last; any other default was a wrong guess.
     """
     moved = [trial for trial in trials if trial.next_failure is not None and _has_moved(trial.next_failure, group)]
-    return min(moved, key=_blames_default, default=None)
+    hopeful = [trial for trial in moved if trial.candidate.default == "None" or not _blames_default(trial)]
+    return min(hopeful, key=_blames_default, default=None)
 
 
 def _has_moved(new: Failure, group: Group) -> bool:
