@@ -9,6 +9,7 @@ from selfdebug.batch.document import Originals
 from selfdebug.batch.records import BatchResult, JobResult, JobState
 from selfdebug.batch.summary import put_together, summed_up
 from selfdebug.errors import InputError
+from selfdebug.terminal import counted
 
 _ORDER = (JobState.REPAIRED, JobState.NOT_REPAIRED, JobState.LOST)
 
@@ -19,12 +20,7 @@ def merged(batches: Sequence[tuple[BatchResult, Originals]]) -> tuple[BatchResul
     Raises InputError where two batches started from different contents of a file that both change.
     """
     originals = _originals([each for _, each in batches])
-    results: dict[str, JobResult] = {}
-    for batch, _ in batches:
-        for result in batch.results:
-            known = results.get(result.job.id)
-            if known is None or _ORDER.index(result.state) < _ORDER.index(known.state):
-                results[result.job.id] = result
+    results = _best_of_each(batches)
     planned = tuple(dict.fromkeys(job for batch, _ in batches for job in batch.planned))
     ordered = tuple(results[job] for job in dict.fromkeys((*planned, *results)) if job in results)
     for result in ordered:
@@ -37,16 +33,21 @@ def merged(batches: Sequence[tuple[BatchResult, Originals]]) -> tuple[BatchResul
         )
         for name in dict.fromkeys(result.job.project for result in ordered)
     )
-    warnings = tuple(
-        dict.fromkeys(warning for batch, _ in batches for warning in (*batch.warnings, *_odd(batch, planned)))
-    )
-    missing = len(planned) - len(ordered)
-    if missing:
-        warnings = (
-            *warnings,
-            f"{missing} of {len(planned)} jobs are in no report: a shard is missing, or was interrupted.",
-        )
-    return summed_up(planned, ordered, projects, None, warnings), originals
+    warnings = [warning for batch, _ in batches for warning in (*batch.warnings, *_odd(batch, planned))]
+    if len(ordered) < len(planned):
+        of_all = f"{len(planned) - len(ordered)} of {counted(len(planned), 'job')}"
+        warnings.append(f"In no report: {of_all}; a shard is missing, or was interrupted.")
+    return summed_up(planned, ordered, projects, None, tuple(dict.fromkeys(warnings))), originals
+
+
+def _best_of_each(batches: Sequence[tuple[BatchResult, Originals]]) -> dict[str, JobResult]:
+    results: dict[str, JobResult] = {}
+    for batch, _ in batches:
+        for result in batch.results:
+            known = results.get(result.job.id)
+            if known is None or _ORDER.index(result.state) < _ORDER.index(known.state):
+                results[result.job.id] = result
+    return results
 
 
 def _originals(carried: Sequence[Originals]) -> dict[tuple[str, str], bytes]:

@@ -35,7 +35,7 @@ def explain_run(
         return plain
     from selfdebug.explain import llm
 
-    told = llm.answered(folder, owner, trace, question=question, settings=settings, plain=plain)
+    told = llm.answered(llm.Asked(folder, owner, trace, question, plain), settings)
     if told.sentence is None:
         return replace(plain, notes=(*plain.notes, told.note))
     lines = (*told.sentence.split("\n"), "", "Without the model:", *plain.lines)

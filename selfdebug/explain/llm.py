@@ -42,6 +42,17 @@ class Told:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a caller about one run, with the store that holds it and the answer without a model."""
+
+    folder: Path
+    owner: Owner
+    trace: Trace
+    question: str
+    plain: Answer
+
+
 @dataclass
 class _Walk:
     """The queries that the nested agent makes, counted and kept for the record."""
@@ -61,16 +72,7 @@ class _Walk:
         return answer
 
 
-def answered(  # noqa: PLR0913 - the one call of this module, each part of it by name
-    folder: Path,
-    owner: Owner,
-    trace: Trace,
-    *,
-    question: str,
-    settings: ExplainSettings,
-    plain: Answer,
-    model: Model | None = None,
-) -> Told:
+def answered(asked: Asked, settings: ExplainSettings, model: Model | None = None) -> Told:
     """Let the configured model answer from the queries; `model` takes its place in tests.
 
     Whatever the model or its provider does wrong ends as a note. Not to be called from within an event loop. Raises
@@ -81,7 +83,7 @@ def answered(  # noqa: PLR0913 - the one call of this module, each part of it by
         from pydantic_ai.exceptions import AgentRunError, UserError
     except ImportError as error:
         raise UsageError(INSTALL) from error
-    walk = _Walk(query_tools(folder), owner, trace.run.id, settings.budget, [])
+    walk = _Walk(query_tools(asked.folder), asked.owner, asked.trace.run.id, settings.budget, [])
     try:
         agent = Agent(
             model or settings.model,
@@ -90,14 +92,18 @@ def answered(  # noqa: PLR0913 - the one call of this module, each part of it by
         )
         # One request more than queries: the last one is the answer.
         limits = UsageLimits(request_limit=settings.budget + 2)
-        result = asyncio.run(agent.run(_prompt(question, plain), usage_limits=limits))
+        result = asyncio.run(agent.run(_prompt(asked), usage_limits=limits))
     except (AgentRunError, UserError, ImportError, ValueError, OSError) as error:
         note = f"The model {settings.model} gave no answer ({type(error).__name__}: {str(error)[:200]})."
-        _record(folder, trace, question, walk, note)
+        _record(asked, walk, note)
         return Told(None, len(walk.made), note)
-    sentence = str(result.output).strip()[:MAX_ANSWER]
-    note = _record(folder, trace, question, walk, sentence)
-    unknown = _unknown_steps(trace, sentence)
+    return _told(asked, walk, str(result.output).strip()[:MAX_ANSWER])
+
+
+def _told(asked: Asked, walk: _Walk, sentence: str) -> Told:
+    """What the model said, filed, and with a note on what is wrong with it."""
+    note = _record(asked, walk, sentence)
+    unknown = _unknown_steps(asked.trace, sentence)
     if unknown:
         note = f"{note} The model cites steps that this run does not have: {', '.join(unknown)}.".strip()
     return Told(sentence or None, len(walk.made), note or ("" if sentence else "The model said nothing."))
@@ -110,8 +116,8 @@ def _instructions(settings: ExplainSettings) -> str:
     )
 
 
-def _prompt(question: str, plain: Answer) -> str:
-    return f"Question: {question}\n\nWhat the trace says without a model:\n{plain.text()}"
+def _prompt(asked: Asked) -> str:
+    return f"Question: {asked.question}\n\nWhat the trace says without a model:\n{asked.plain.text()}"
 
 
 def _tool(walk: _Walk, tool: TraceTool) -> Tool[None]:
@@ -130,7 +136,7 @@ def _unknown_steps(trace: Trace, sentence: str) -> list[str]:
     return [found for found in dict.fromkeys(re.findall(r"\b[a-z_]+#\d+", sentence)) if found not in known]
 
 
-def _record(folder: Path, trace: Trace, question: str, walk: _Walk, said: str) -> str:
+def _record(asked: Asked, walk: _Walk, said: str) -> str:
     """File the nested run beside the run that it explained; what cannot be written is a note."""
     redactor = Redactor()
     call_id = f"explain-{uuid.uuid4().hex[:8]}"
@@ -141,13 +147,13 @@ def _record(folder: Path, trace: Trace, question: str, walk: _Walk, said: str) -
     inner = {"history": history, "output": said, "counts": {"history": len(history), "output": len(said)}}
     outcome = f"{len(walk.made)} queries of at most {walk.budget}."
     call = ToolCall(
-        call_id, "", (redactor.text(question),), (), (), "", outcome, None, 0.0, has_inner=True, kind="model"
+        call_id, "", (redactor.text(asked.question),), (), (), "", outcome, None, 0.0, has_inner=True, kind="model"
     )
     try:
-        with Store.create(folder) as store:
-            store.append(trace.run.id, call)
+        with Store.create(asked.folder) as store:
+            store.append(walk.run_id, call)
             kept = InnerRun(call_id, 0, redactor.data(inner), is_trial=True)
-            store.put_inner(trace.run.id, kept, TraceSettings().inner_runs)
+            store.put_inner(walk.run_id, kept, TraceSettings().inner_runs)
     except TraceStoreError as error:
         return f"The model's own run was not recorded: {error}"
     return ""

@@ -177,7 +177,7 @@ def test_a_missing_shard_is_said(tmp_path: Path) -> None:
     assert shard.exit_code == 0
     done, _ = merged([document.read(written(tmp_path, shard, originals()))])
     assert (done.exit_code, done.exit_reason) == (1, "incomplete")
-    assert any("1 of 2 jobs are in no report" in warning for warning in done.warnings)
+    assert any("In no report: 1 of 2 jobs" in warning for warning in done.warnings)
 
 
 def test_shards_that_saw_other_failures_are_named(tmp_path: Path) -> None:

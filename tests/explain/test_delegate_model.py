@@ -30,7 +30,7 @@ def told(folder: Path, model: Model, budget: int = 8, owner: Owner | None = None
     assert isinstance(trace, Trace)
     settings = ExplainSettings(model="function", budget=budget, instruction="Answer in French.")
     plain = questions.answer(trace, QUESTION)
-    return llm.answered(folder, owner or Owner(), trace, question=QUESTION, settings=settings, plain=plain, model=model)
+    return llm.answered(llm.Asked(folder, owner or Owner(), trace, QUESTION, plain), settings, model)
 
 
 def returns(messages: list[ModelMessage]) -> list[str]:
