@@ -55,6 +55,7 @@ def conditional(site: Site, parameters: Parameters, outer: cst.BaseExpression) -
     if isinstance(site.parent(outer), cst.Expr):
         raise RefusedError("nobody reads the value of this expression statement")
     refuse_stored(site, outer)
+    refuse_stored_into(site, outer)
     default = default_for(site, parameters)
     refuse_alternative(site, default)
     condition = condition_for(site, parameters)
@@ -92,12 +93,18 @@ def refuse_alternative(site: Site, default: cst.BaseExpression) -> None:
 def refuse_discarded(site: Site) -> None:
     """Raise RefusedError where a default for the receiver would be stored to and forgotten."""
     refuse_stored(site, site.receiver)
-    if site.expression is site.receiver:
-        return
-    try:
-        refuse_stored(site, site.expression)
-    except RefusedError as error:
-        raise RefusedError("what is stored into a default is discarded") from error
+    if site.expression is not site.receiver:
+        refuse_stored_into(site, site.receiver)
+
+
+def refuse_stored_into(site: Site, node: cst.BaseExpression) -> None:
+    """Raise RefusedError where an item or attribute of `node` is stored or deleted: in a default it would be lost."""
+    parent = site.parent(node)
+    if isinstance(parent, cst.Attribute | cst.Subscript) and parent.value is node:
+        try:
+            refuse_stored(site, parent)
+        except RefusedError as error:
+            raise RefusedError("what is stored into a default is discarded") from error
 
 
 def _is_stored(site: Site, element: cst.CSTNode) -> bool:

@@ -35,7 +35,10 @@ class ConditionalInner(Guard):
             Parameters("''"),
         ),
     )
-    refusals = (Refusal("name = ‹«user».name›\n", "nothing follows", Parameters("''")),)
+    refusals = (
+        Refusal("name = ‹«user».name›\n", "nothing follows", Parameters("''")),
+        Refusal("‹«user».tags›[0] = 1\n", "discarded", Parameters("{}")),
+    )
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""

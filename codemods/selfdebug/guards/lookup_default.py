@@ -19,7 +19,7 @@ from codemods.selfdebug.base import (
 )
 from codemods.selfdebug.defaults import default_for, with_last_argument
 from codemods.selfdebug.edits import replace_statement
-from codemods.selfdebug.extent import refuse_stored
+from codemods.selfdebug.extent import refuse_stored, refuse_stored_into
 from codemods.selfdebug.precedence import alone
 from codemods.selfdebug.sites import bare
 
@@ -56,6 +56,7 @@ class LookupDefault(Guard):
         Refusal("x = ‹«d.get(k, 1)».y›\n", "already", Parameters("0")),
         Refusal("x = ‹«d[k]».y›\n", "no look-up", Parameters("0")),
         Refusal("‹«d»[k]› = 1\n", "assigned to", Parameters("0", Test.HAS_KEY)),
+        Refusal("‹«d»[k]›[j] += 1\n", "discarded", Parameters("{}", Test.HAS_KEY)),
         Refusal("x = ‹«d»[k]›\n", "needs a default", Parameters(test=Test.HAS_KEY)),
         Refusal("x = ‹«d»[1:2]›\n", "no key", Parameters("0", Test.HAS_KEY)),
         Refusal("x = ‹«d.get(*k)».y›\n", "arguments", Parameters("0")),
@@ -92,6 +93,7 @@ def _get_instead(site: Site, node: cst.Subscript, parameters: Parameters) -> Rew
     if isinstance(site.parent(node), cst.Del):
         return _pop_instead(site, node, key)
     refuse_stored(site, node)
+    refuse_stored_into(site, node)
     default = default_for(site, parameters)
     arguments = [cst.Arg(key)]
     if not (isinstance(default, cst.Name) and default.value == "None"):
