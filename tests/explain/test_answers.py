@@ -343,8 +343,7 @@ def test_a_run_that_could_try_nothing_says_why(tmp_path: Path) -> None:
     trace = load(tmp_path, Owner())
     assert isinstance(trace, Trace)
     assert (
-        "No candidate was judged; 1 guard did not fit [propose#5]."
-        in questions.answer(trace, "why rolled back").text()
+        "No candidate was judged; 1 guard did not fit [propose#5]." in questions.answer(trace, "why rolled back").text()
     )
     assert (
         "get-default did not fit: it is no subscript [propose#5]." in questions.answer(trace, "what did you try").text()
