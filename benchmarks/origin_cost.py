@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.measure import Timing, report
 from benchmarks.origin_loads import CLOCK, LOADS, TEST
 from codemods.selfdebug.source import Source
-from selfdebug.model import Function, Pass, Tracing
+from selfdebug.model import Pass, Suspects, Tracing
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.stages.origin import suspects
 
@@ -67,22 +67,21 @@ class Bench:
             raise SystemExit(f"the load did not fail as it should: {run.output}")
         return self.seconds() / turns
 
-    def suspects(self) -> frozenset[Function]:
-        """The functions that the second pass looks at."""
-        environment = self.environment(1)
-        run = run_pytest(self.interpreter, self.root, node_ids=("test_load.py",), trace=Pass.RETURNS, env=environment)
+    def suspects(self, turns: int) -> Suspects:
+        """What the second pass looks at."""
+        environment = self.environment(turns)
+        run = run_pytest(self.interpreter, self.root, node_ids=("test_load.py",), trace=Pass.CALLS, env=environment)
         (failure,) = run.failures
-        return suspects(failure, run.returned_none, lambda file: Source.parse((self.root / file).read_bytes()))
+        return suspects(failure, run.called, lambda file: Source.parse((self.root / file).read_bytes()))
 
 
 def ways(bench: Bench, turns: int) -> Iterator[tuple[str, Callable[[], float]]]:
     """Each way to run the test, with a function that gives the seconds for one turn; the plain one first."""
     few = max(1, turns // FEW)
     yield "a plain run", lambda: bench.command(turns=turns)
-    if bench.interpreter.version >= "3.12":
-        chosen = bench.suspects()
-        yield "our first pass: returns", lambda: bench.traced(Pass.RETURNS, turns)
-        yield f"our second pass: lines of {len(chosen)} functions", lambda: bench.traced(chosen, turns)
+    chosen = bench.suspects(turns)
+    yield "our first pass: calls and returns", lambda: bench.traced(Pass.CALLS, turns)
+    yield f"our second pass: lines of {len(chosen.functions)} functions", lambda: bench.traced(chosen, turns)
     yield "our only pass: everything", lambda: bench.traced(Pass.EVERYTHING, turns)
     if _has(bench, "coverage"):
         yield "coverage.py", lambda: bench.command("-m", "coverage", "run", turns=turns)
@@ -107,7 +106,7 @@ def measured(load: str, interpreter: Interpreter, rounds: int) -> list[Timing]:
         files = {"load.py": LOADS[load], "test_load.py": TEST, "test_snooped.py": SNOOPED, "conftest.py": CLOCK}
         for name, text in files.items():
             (bench.root / name).write_text(text)
-        turns = max(FEW, round(SECONDS / bench.command(turns=FEW)))
+        turns = enough(bench)
         chosen = dict(ways(bench, turns))
         seconds: dict[str, list[float]] = {name: [] for name in chosen}
         for _ in range(rounds):
@@ -120,6 +119,14 @@ def measured(load: str, interpreter: Interpreter, rounds: int) -> list[Timing]:
         Timing(subject, name, middle := statistics.median(taken), min(taken), max(taken), middle / base, rounds)
         for name, taken in seconds.items()
     ]
+
+
+def enough(bench: Bench) -> int:
+    """The turns for which the plain test takes SECONDS: by as many that what it takes to end does not count."""
+    turns = FEW
+    while (seconds := bench.command(turns=turns)) * turns < SECONDS / 4:
+        turns *= 4
+    return round(SECONDS / seconds)
 
 
 def main(arguments: list[str]) -> int:

@@ -19,11 +19,22 @@ from selfdebug.model.diagnosis import (
 from selfdebug.model.failures import ExceptionRecord, Failure, Frame, Place, Value, When
 from selfdebug.model.outcome import EditedFile, FinalStatus, ProbeReport, Progress, Repair
 from selfdebug.model.pytest_runs import Calls, Outcome, ProbeCatch, ProbeHit, PytestRun, Tier
-from selfdebug.model.traces import Function, Pass, Trace, TracedFrame, TracedStep, TracedValue, Tracing
+from selfdebug.model.traces import (
+    Called,
+    Function,
+    Pass,
+    Suspects,
+    Trace,
+    TracedFrame,
+    TracedStep,
+    TracedValue,
+    Tracing,
+)
 
 __all__ = [
     "Alternative",
     "Attempt",
+    "Called",
     "Calls",
     "Candidate",
     "Caught",
@@ -55,6 +66,7 @@ __all__ = [
     "Repair",
     "Site",
     "Spot",
+    "Suspects",
     "Tier",
     "Trace",
     "TracedFrame",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from selfdebug.model.failures import ExceptionRecord, Failure, Value
-from selfdebug.model.traces import Function, Trace
+from selfdebug.model.traces import Called, Trace
 
 
 class Outcome(StrEnum):
@@ -72,7 +72,8 @@ class PytestRun:
     `outcomes` maps node ids to outcomes in the order of the run. `ended` is False when pytest did not reach the end of
     its session (killed, time-out, `os._exit`, `pytest.exit`): such a run proves nothing. `served` names the files whose
     source came from memory; `running` the test that had begun when the process ended early; `halted_by` the test that
-    ended the session, since it passed before. `durations` are seconds by node id, all phases together.
+    ended the session, since it passed before. `called` are the functions that were called up to the first failure,
+    where that was counted. `durations` are seconds by node id, all phases together.
     """
 
     id: str
@@ -96,7 +97,7 @@ class PytestRun:
     running: str | None = None
     traces: tuple[Trace, ...] = ()
     halted_by: str | None = None
-    returned_none: tuple[Function, ...] = ()
+    called: tuple[Called, ...] = ()
     durations: tuple[tuple[str, float], ...] = ()
     calls: Calls | None = None
     tier: Tier = Tier.FRESH

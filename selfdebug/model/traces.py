@@ -31,7 +31,8 @@ class TracedValue:
 
 @dataclass(frozen=True, slots=True)
 class TracedStep:
-    """One event of a frame. `kind` is `line`, `return`, `yield`, `raise` or `unwind`.
+    """One event of a frame. `kind` is `line`, `return`, `yield`, `raise`, `unwind`, or `gap`: its next lines were not
+    recorded.
 
     `reads` are the names, attributes and items that a line was about to use, `stores` those after it was executed,
     both by their source text; `consumer` is the number of the frame that a generator yielded to.
@@ -80,15 +81,37 @@ class Function:
     line: int
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A function that was called `calls` times up to a failure; `returned_none` where it was seen to return None."""
+
+    function: Function
+    calls: int
+    returned_none: bool = False
+
+
 class Pass(StrEnum):
-    """What a traced run looks at: everything, or in the first of two passes only which functions return None."""
+    """What a traced run looks at: everything, or in the first of two passes only what is called and returns None."""
 
     EVERYTHING = "everything"
-    RETURNS = "returns"
+    CALLS = "calls"
 
 
-Tracing = Pass | frozenset[Function]
-"""What a traced run looks at: all of a pass, or (in the second of two) these functions only."""
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """What the second of two passes looks at: the lines of these functions.
+
+    Code that runs often is looked at in the beginning and near the end only. How near it is, the functions of the
+    `clock` tell: the failure comes after `ticks` calls of them.
+    """
+
+    functions: frozenset[Function]
+    clock: frozenset[Function] = frozenset()
+    ticks: int = 0
+
+
+Tracing = Pass | Suspects
+"""What a traced run looks at: all of a pass, or (in the second of two) what the first has made suspicious."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from selfdebug.errors import PytestRunError
-from selfdebug.model import Calls, PytestRun, Tracing
+from selfdebug.model import Calls, PytestRun, Suspects, Tracing
 from selfdebug.pytest_process.child import Ended, run_child
 from selfdebug.pytest_process.command import Request, launch
 from selfdebug.pytest_process.forkserver import ForkServer
@@ -107,7 +107,7 @@ def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, 
         out_of_memory=request.interpreter.memory is not None and _ran_out_of_memory(ended, found),
         output=ended.output,
         is_output_cut=ended.is_output_cut,
-        traces=tuple(replace(trace, is_narrow=isinstance(request.trace, frozenset)) for trace in found.traces),
+        traces=tuple(replace(trace, is_narrow=isinstance(request.trace, Suspects)) for trace in found.traces),
         calls=_calls(found) if request.calls else None,
     )
 

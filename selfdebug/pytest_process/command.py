@@ -126,6 +126,8 @@ def _plan(trace: Tracing, root: Path, scratch: Scratch) -> str:
     if isinstance(trace, Pass):
         return trace.value
     file = scratch.folder / "functions.json"
-    functions = [(str(root / each.file), each.name, each.line) for each in trace]
-    file.write_text(json.dumps(functions), encoding="utf-8")
+    functions, clock = (
+        [(str(root / each.file), each.name, each.line) for each in part] for part in (trace.functions, trace.clock)
+    )
+    file.write_text(json.dumps({"functions": functions, "clock": clock, "ticks": trace.ticks}), encoding="utf-8")
     return str(file)

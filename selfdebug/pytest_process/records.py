@@ -14,6 +14,7 @@ from typing import Any
 
 from codemods.selfdebug.spans import Span, code_point_column
 from selfdebug.model import (
+    Called,
     ExceptionRecord,
     Failure,
     Frame,
@@ -50,7 +51,7 @@ class Recorded:
     served: set[str] = field(default_factory=set)
     loaded_before: set[str] = field(default_factory=set)
     traces: list[Trace] = field(default_factory=list)
-    returned_none: set[Function] = field(default_factory=set)
+    called: dict[Function, Called] = field(default_factory=dict)
     halted_by: str | None = None
     durations: dict[str, float] = field(default_factory=dict)
     calls: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class Recorded:
             pytest=self.pytest,
             running=self.running,
             traces=tuple(self.traces),
-            returned_none=tuple(sorted(self.returned_none, key=lambda each: (each.file, each.line))),
+            called=tuple(sorted(self.called.values(), key=lambda each: (each.function.file, each.function.line))),
             halted_by=self.halted_by,
             durations=tuple(self.durations.items()),
         )
@@ -232,11 +233,14 @@ class _Reader:
     def _take_halted(self, line: dict[str, Any]) -> None:
         self._found.halted_by = self._node(line["node"])
 
-    def _take_returned_none(self, line: dict[str, Any]) -> None:
-        for path, name, first_line in line["functions"]:
+    def _take_called(self, line: dict[str, Any]) -> None:
+        if self._found.called:
+            return  # what came after the first failure does not explain it
+        for path, name, first_line, calls, returned_none in line["functions"]:
             file = self._project.file(str(path))
             if file is not None:
-                self._found.returned_none.add(Function(file, str(name), int(first_line)))
+                function = Function(file, str(name), int(first_line))
+                self._found.called[function] = Called(function, int(calls), bool(returned_none))
 
     def _take_served(self, line: dict[str, Any]) -> None:
         file = self._project.file(str(line["path"]))

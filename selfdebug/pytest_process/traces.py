@@ -12,6 +12,7 @@ from selfdebug.pytest_process.project import ProjectFiles
 _NONE = TracedValue(0, "NoneType", "None")
 _NEW_LOCALS = 0x2  # a flag of the code of functions; modules and class bodies do not have it
 _KINDS = {"r": "return", "y": "yield", "u": "unwind"}
+_SPACE = 4  # numbers between two events, for what is put in between
 
 
 @dataclass(slots=True)
@@ -30,6 +31,28 @@ class _Call:
     steps: list[TracedStep] = field(default_factory=list)
     frame: TracedFrame | None = None
     is_partial: bool = False
+    is_unseen: bool = False
+
+    def take(self, event: list[Any]) -> None:
+        """Take an event of this execution; what comes while its lines are not seen stands between gaps."""
+        if event[0] == "g":
+            self.is_partial = self.is_unseen = True
+            self._take_gap(event[1])
+            return
+        if self.is_unseen:
+            self._take_gap(event[1])
+            self.is_unseen = event[0] != "l"
+        self.steps.append(_step(event))
+
+    def calls(self, event: list[Any]) -> None:
+        """It is the caller of what began with an event: that tells its line where that is not seen."""
+        if self.is_unseen:
+            self._take_gap(event[1])
+            self.steps.append(TracedStep(event[1] * _SPACE - 1, "line", event[5]))
+
+    def _take_gap(self, number: int) -> None:
+        if not self.steps or self.steps[-1].kind != "gap":
+            self.steps.append(TracedStep(number * _SPACE - 2, "gap", 0))
 
 
 class TraceReader:
@@ -52,13 +75,12 @@ class TraceReader:
                     code = self._codes.get(event[3])
                     if code is not None:
                         self._calls[event[2]] = _Call(code, event)
-                case "h":
-                    if event[2] in self._calls:
-                        self._calls[event[2]].is_partial = True
+                    if event[4] in self._calls:
+                        self._calls[event[4]].calls(event)
                 case _:
                     call = self._calls.get(event[2])
                     if call is not None:
-                        call.steps.append(_step(event))
+                        call.take(event)
 
     def finished(self, node_id: str | None, gap: str, oldest: int) -> Trace:
         """The trace of all that was taken so far; functions before the event `oldest` are there in part only."""
@@ -83,7 +105,7 @@ def _frame(call: _Call, oldest: int) -> TracedFrame:
         function=code.function,
         qualified=code.qualified,
         first_line=code.first_line,
-        started=started,
+        started=started * _SPACE,
         caller=caller,
         caller_line=caller_line,
         way=way,
@@ -97,7 +119,8 @@ def _frame(call: _Call, oldest: int) -> TracedFrame:
 
 
 def _step(event: list[Any]) -> TracedStep:
-    kind, sequence, _, line, *rest = event
+    kind, number, _, line, *rest = event
+    sequence = number * _SPACE
     if kind == "l":
         return TracedStep(sequence, "line", line, reads=_values(rest[0]), stores=_values(rest[1] or {}))
     if kind == "x":

@@ -15,7 +15,7 @@ MAX_SECONDS = 120.0
 """A test that took longer is not run once more under a trace."""
 
 SLOW = 2.0
-"""A test that took longer is traced in two passes, where that can be done: returns first, then lines of suspects."""
+"""A test that took longer is traced in two passes at once: what is called, then the lines of suspects."""
 
 
 def traced_run(bench: Bench, failure: Failure) -> PytestRun | str:
@@ -27,17 +27,22 @@ def traced_run(bench: Bench, failure: Failure) -> PytestRun | str:
     if seconds > MAX_SECONDS:
         return f"the test took {seconds:.0f} s"
     try:
-        if seconds > SLOW and bench.sees_calls_cheaply:
-            return _in_two_passes(bench, failure, node_id)
-        return bench.run((node_id,), trace=Pass.EVERYTHING)
+        if seconds > SLOW:
+            return in_two_passes(bench, failure, node_id)
+        run = bench.run((node_id,), trace=Pass.EVERYTHING)
+        trace = run.trace_of(node_id)
+        return in_two_passes(bench, failure, node_id) if trace is not None and trace.is_cut else run
     except SelfdebugError as error:
         return str(error).rstrip(".")
 
 
-def _in_two_passes(bench: Bench, failure: Failure, node_id: str) -> PytestRun:
-    """See which functions return None, then look at the lines of those that can have to do with the failure."""
-    first = bench.run((node_id,), trace=Pass.RETURNS)
-    return bench.run((node_id,), trace=suspects(failure, first.returned_none, bench.source))
+def in_two_passes(bench: Bench, failure: Failure, node_id: str) -> PytestRun:
+    """See what is called how often, then look at the lines of what can matter, in the beginning and near the end.
+
+    Raises PytestRunError when pytest gives no usable answer.
+    """
+    first = bench.run((node_id,), trace=Pass.CALLS)
+    return bench.run((node_id,), trace=suspects(failure, first.called, bench.source))
 
 
 def traced_origin(

@@ -11,6 +11,7 @@ from selfdebug.model import Failure, OriginChain, Pass, PytestRun, Trace
 from selfdebug.repair import open_bench
 from selfdebug.repair.bench import Bench, Events
 from selfdebug.repair.ingest import Ended, ingest
+from selfdebug.repair.origins import in_two_passes
 from selfdebug.stages.locate import Unlocated, locate
 from selfdebug.stages.origin import chain_at, chain_of_fault
 
@@ -57,10 +58,18 @@ def why(settings: Settings, log: bytes | None, question: Question, events: Event
         return Answer(chains, sentence, tuple(bench.warnings))
 
 
+def _trace(bench: Bench, failure: Failure, run: PytestRun) -> Trace | None:
+    """The trace of a test; taken once more, in two passes, where not all that ran often was recorded."""
+    trace = run.trace_of(failure.node_id)
+    if trace is None or not trace.is_cut or trace.gap or failure.node_id is None:
+        return trace
+    return in_two_passes(bench, failure, failure.node_id).trace_of(failure.node_id) or trace
+
+
 def _chains(bench: Bench, failures: list[Failure], run: PytestRun, question: Question) -> Iterator[OriginChain]:
     missed: OriginChain | None = None
     for failure in failures:
-        chain = _answered(bench, failure, run.trace_of(failure.node_id), question)
+        chain = _answered(bench, failure, _trace(bench, failure, run), question)
         if question.file is None or chain.links:
             yield chain
         if question.file is None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from origin.traced_programs import chains, interpreter, short, source, traced, write
-from selfdebug.model import Function, Pass
+from origin.traced_programs import chains, has_monitoring, interpreter, short, source, traced, write
+from selfdebug.model import Called, Function, Pass, Suspects
 from selfdebug.pytest_process import run_pytest
 from selfdebug.stages.origin import suspects
 
@@ -20,7 +20,7 @@ class Register:
         self.owner = None
 
     def find(self, key):
-        for number in range(1000):
+        for number in range(100):
             step(number)
         return self.rows.get(key)
 
@@ -47,7 +47,6 @@ import app
 def test_it():
     app.main()
 """
-HAS_PASSES = pytest.mark.skipif(interpreter().version < "3.12", reason="sys.monitoring is there from Python 3.12 on")
 
 
 @pytest.fixture(scope="module")
@@ -59,28 +58,31 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@HAS_PASSES
-def test_the_first_pass_says_which_functions_returned_none(root: Path) -> None:
-    run = run_pytest(interpreter(), root, trace=Pass.RETURNS)
-    names = {each.name for each in run.returned_none if each.file == "app.py"}
-    assert names == {"__init__", "find", "nothing", "name_of", "<module>", "Register"}
+def test_the_first_pass_counts_what_is_called_and_says_what_returned_none(root: Path) -> None:
+    run = run_pytest(interpreter(), root, trace=Pass.CALLS)
+    calls = {each.function.name: each.calls for each in run.called if each.calls}
+    assert calls == {"__init__": 1, "find": 1, "step": 100, "nothing": 1, "name_of": 1, "main": 1, "test_it": 1}
+    if has_monitoring(run):
+        names = {each.function.name for each in run.called if each.returned_none and each.function.file == "app.py"}
+        assert names == {"__init__", "find", "nothing", "name_of", "<module>", "Register"}
     assert run.traces == ()
     assert run.failed == ("test_app.py::test_it",)
 
 
 def test_suspects_are_what_can_have_to_do_with_the_failure(root: Path) -> None:
     (failure,) = traced(root).failures
-    returned = [Function("app.py", name, line) for name, line in (("find", 8), ("nothing", 16), ("name_of", 19))]
-    found = suspects(failure, returned, lambda file: source(root, file))
-    names = {each.name for each in found}
-    assert {"main", "name_of", "find"} <= names
-    assert "step" not in names
+    ran = [Function("app.py", name, line) for name, line in (("find", 8), ("nothing", 16), ("name_of", 19))]
+    called = [Called(function, 1) for function in ran] + [Called(Function("app.py", "other", 90), 500_000)]
+    found = suspects(failure, called, lambda file: source(root, file))
+    assert {each.name for each in found.functions} == {"test_it", "main", "name_of", "nothing", "find"}
+    assert {each.name for each in found.clock} == {"find", "nothing", "name_of"}
+    assert found.ticks == 3
 
 
 def test_the_second_pass_looks_at_the_suspects_only(root: Path) -> None:
     (failure,) = traced(root).failures
-    returned = [Function("app.py", name, line) for name, line in (("find", 8), ("name_of", 19))]
-    run = run_pytest(interpreter(), root, trace=suspects(failure, returned, lambda file: source(root, file)))
+    called = [Called(Function("app.py", name, line), 1) for name, line in (("find", 8), ("name_of", 19))]
+    run = run_pytest(interpreter(), root, trace=suspects(failure, called, lambda file: source(root, file)))
     trace = run.trace_of("test_app.py::test_it")
     assert trace is not None
     assert trace.is_narrow
@@ -89,7 +91,68 @@ def test_the_second_pass_looks_at_the_suspects_only(root: Path) -> None:
     assert short(links) == ["app:27 assignment", "app:22 return", "app:11 return", "app:11 missing-key"]
 
 
-@pytest.mark.parametrize("plan", [Pass.EVERYTHING, Pass.RETURNS])
+LONG = """
+class Store:
+    def __init__(self):
+        self.names = {}
+
+    def find(self, key):
+        if key == 5_999:
+            return None
+        return self.names.get(key, key)
+
+def prepared(number):
+    total = 0
+    for part in range(2):
+        total += part
+    return number + total
+
+def main():
+    store = Store()
+    limit = None
+    for number in range(6_000):
+        value = prepared(number)
+        found = store.find(number)
+        if found is None:
+            limit = found
+    return limit.upper()
+"""
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose test goes a long way before it fails."""
+    folder = tmp_path_factory.mktemp("long")
+    write(folder, "app.py", LONG)
+    write(folder, "test_app.py", TEST)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plan(long: Path) -> Suspects:
+    """What the first pass makes suspicious there."""
+    first = run_pytest(interpreter(), long, trace=Pass.CALLS)
+    return suspects(first.failures[0], first.called, lambda file: source(long, file))
+
+
+def test_what_runs_often_is_looked_at_in_the_beginning_and_near_the_end(long: Path, plan: Suspects) -> None:
+    run = run_pytest(interpreter(), long, trace=plan)
+    trace = run.trace_of("test_app.py::test_it")
+    assert trace is not None
+    assert trace.is_cut
+    assert sum(len(frame.steps) for frame in trace.frames) < 12_000
+    (links,) = chains(long, run).values()
+    assert short(links) == ["app:23 assignment", "app:21 assignment", "app:7 explicit-none"]
+
+
+def test_a_chain_says_where_it_was_not_looked_at(long: Path, plan: Suspects) -> None:
+    run = run_pytest(interpreter(), long, trace=Suspects(plan.functions))
+    (links,) = chains(long, run).values()
+    assert short(links) == ["app:24 unknown?"]
+    assert "main() ran too often for all its lines to be recorded" in links[0].sentence
+
+
+@pytest.mark.parametrize("plan", [Pass.EVERYTHING, Pass.CALLS])
 def test_the_ids_of_other_tools_are_left_alone(tmp_path: Path, plan: Pass) -> None:
     write(
         tmp_path,
@@ -168,6 +231,6 @@ def test_a_debugger_that_a_test_sets_stays_set(tmp_path: Path) -> None:
     assert "test_app.py::test_debugged" in run.passed
     trace = run.trace_of("test_app.py::test_it")
     assert trace is not None
-    if run.python >= "3.12":
+    if has_monitoring(run):
         (links,) = chains(tmp_path, run).values()
         assert short(links) == ["app:2 assignment", "app:2 missing-key"]

@@ -31,6 +31,30 @@ case(
     "app:4 branch-not-taken",
 )
 case(
+    "a return behind its condition in one line",
+    """
+    def find(user):
+        if user: return user.name
+
+    def main():
+        return find(None).upper()
+    """,
+    "app:2 fell-off-end",
+)
+case(
+    "a return behind a condition that cannot be looked up in one line",
+    """
+    def find(user):
+        if str(user): return user
+
+    def main():
+        found = find(None)
+        return found.upper()
+    """,
+    "app:5 assignment",
+    "app:5 unknown?",
+)
+case(
     "nested conditions",
     """
     def find(user, strict):

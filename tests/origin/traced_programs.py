@@ -65,6 +65,11 @@ def interpreter() -> Interpreter:
     return Interpreter.find(Path(python) if python else None)
 
 
+def has_monitoring(run: PytestRun) -> bool:
+    """Whether the interpreter of a run has `sys.monitoring`."""
+    return tuple(map(int, run.python.split(".")[:2])) >= (3, 12)
+
+
 @dataclass(frozen=True)
 class Case:
     """A program with its chain; `test` is the file of its test, `settings` a module of that name, where it has one."""

@@ -13,7 +13,7 @@ from selfdebug.stages.origin.control import absent_assignment, not_reached
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.program import Program, key_of, stored_names
-from selfdebug.stages.origin.quest import Evidence, Quest
+from selfdebug.stages.origin.quest import Evidence, Quest, UnseenError
 from selfdebug.stages.origin.setters import Setter, never_set, setters_of, static_link
 from selfdebug.stages.origin.walk import walk
 
@@ -156,7 +156,10 @@ def _first_binding(program: Program, scope: ast.AST, name: str) -> Clause | None
 
 
 def _deleted(evidence: Evidence, quest: Quest, frames: list[TracedFrame], name: str) -> tuple[Link, ...]:
-    binding = latest_binding(evidence, frames, name, quest.spot)
+    try:
+        binding = latest_binding(evidence, frames, name, quest.spot)
+    except UnseenError as unseen:
+        return evidence.unknown(quest, str(unseen)).links
     if binding is None:
         return ()
     if isinstance(binding.clause, ast.Delete):

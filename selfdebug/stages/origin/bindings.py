@@ -10,7 +10,7 @@ from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame
 from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import Program, called_name, stored_names
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest, Rest, joined
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest, Rest, UnseenError, joined
 
 
 def way_to(pattern: ast.AST, target: ast.AST) -> Path | None:
@@ -40,17 +40,26 @@ class Binding:
     observed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """A gap in which a name may have been bound."""
+
+    spot: Spot
+
+
 def latest_binding(evidence: Evidence, frames: Iterable[TracedFrame], name: str, before: Spot) -> Binding | None:
-    """The last executed binding of a name in some frames, exhausted loops and failed clauses left out."""
-    found: list[Binding] = []
-    for frame in frames:
-        binding = _latest_in(evidence, frame, name, before)
-        if binding is not None:
-            found.append(binding)
-    return max(found, key=lambda binding: binding.spot.sequence, default=None)
+    """The last executed binding of a name in some frames, exhausted loops and failed clauses left out.
+
+    Raises UnseenError where a later one may not have been recorded.
+    """
+    found = (_latest_in(evidence, frame, name, before) for frame in frames)
+    newest = max((one for one in found if one is not None), key=lambda one: one.spot.sequence, default=None)
+    if isinstance(newest, _Unseen):
+        raise UnseenError(newest.spot.frame)
+    return newest
 
 
-def _latest_in(evidence: Evidence, frame: TracedFrame, name: str, before: Spot) -> Binding | None:
+def _latest_in(evidence: Evidence, frame: TracedFrame, name: str, before: Spot) -> Binding | _Unseen | None:
     history = evidence.history
     if frame.number == before.frame.number:
         first = history.group(before)[0]
@@ -59,12 +68,23 @@ def _latest_in(evidence: Evidence, frame: TracedFrame, name: str, before: Spot) 
             return walrus
     else:
         first = sum(1 for step in frame.steps if step.sequence < before.sequence)
+    return _bound_before(evidence, frame, name, first)
+
+
+def _bound_before(evidence: Evidence, frame: TracedFrame, name: str, first: int) -> Binding | _Unseen | None:
+    """The last binding before the step of that index, unless a gap comes first that may hide one."""
+    history = evidence.history
     for spot in history.line_steps(frame, first):
         for clause in reversed(history.clauses(spot)):
             targets = [target for stored, target in stored_names(clause) if stored == name]
             if targets and _took_effect(evidence, spot, clause):
                 return Binding(name, spot, clause, targets[-1])
-    return None
+    gap = history.gap_before(frame, first)
+    if gap is None:
+        return None
+    if any(stored == name for clause in history.may_run_in(frame, gap) for stored, _ in stored_names(clause)):
+        return _Unseen(Spot(frame, gap))
+    return _bound_before(evidence, frame, name, gap)
 
 
 def _walrus_before(evidence: Evidence, name: str, before: Spot) -> Binding | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 
+from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame, TracedStep, TracedValue
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.arguments import CONSTRUCTORS
 from selfdebug.stages.origin.control import absent_return
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import called_name, evaluated, in_order_of_evaluation
+from selfdebug.stages.origin.program import called_name, evaluated, in_order_of_evaluation, own_lines
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
+from selfdebug.stages.origin.truths import truth
 
 Made = tuple[TracedFrame, TracedStep]
 
@@ -111,6 +113,8 @@ def from_step(evidence: Evidence, quest: Quest, made: Made, name: str, *, observ
     index = next(number for number, other in enumerate(frame.steps) if other is step)
     scope = history.scope(frame)
     last = next(history.line_steps(frame, index), None)
+    if last is None and history.gap_before(frame, index) is not None:
+        last = Spot(frame, index)
     if scope is None or last is None or history.program(frame) is None:
         return evidence.unknown(quest, f"{name}() returned it, but its source does not fit what ran")
     if isinstance(scope, ast.Lambda):
@@ -125,21 +129,46 @@ def from_step(evidence: Evidence, quest: Quest, made: Made, name: str, *, observ
 
 
 def _returned(evidence: Evidence, quest: Quest, end: Spot, name: str, observed: bool) -> Found:
-    last = next(evidence.history.line_steps(end.frame, end.index), end)
-    for spot in evidence.history.line_steps(end.frame, end.index):
+    spots = list(evidence.history.line_steps(end.frame, end.index)) or [end]
+    last = spots[0]
+    for spot in spots:
         for clause in evidence.history.clauses(spot):
-            if isinstance(clause, ast.Return):
-                if clause.value is None:
-                    sentence = f"{name}() has a bare return here, which returns None."
-                    link = evidence.link(quest, "explicit-none", sentence, spot=spot, node=clause, observed=observed)
-                    return Found((link, *absent_return(evidence, quest, spot)))
-                return _gave(evidence, quest, spot, clause.value, ("return", f"{name}()", observed))
+            reached = _is_reached(evidence, spot, clause) if isinstance(clause, ast.Return) else False
+            if reached is None:
+                return evidence.unknown(quest, f"whether the return in line {spot.step.line} was reached is not known")
+            if reached and isinstance(clause, ast.Return):
+                return _by_return(evidence, quest, spot, clause, name, observed)
         if not _is_left_through(evidence, spot):
             break
     sentence = f"{name}() reached its end without a return statement, so it returned None."
     node = evidence.history.clauses(last)[-1:] or (None,)
     link = evidence.link(quest, "fell-off-end", sentence, spot=last, node=node[0], observed=observed)
     return Found((link, *absent_return(evidence, quest, last)))
+
+
+def _by_return(  # noqa: PLR0913, PLR0917 - the return of a function, and what is told of it
+    evidence: Evidence, quest: Quest, spot: Spot, clause: ast.Return, name: str, observed: bool
+) -> Found:
+    if clause.value is not None:
+        return _gave(evidence, quest, spot, clause.value, ("return", f"{name}()", observed))
+    sentence = f"{name}() has a bare return here, which returns None."
+    link = evidence.link(quest, "explicit-none", sentence, spot=spot, node=clause, observed=observed)
+    return Found((link, *absent_return(evidence, quest, spot)))
+
+
+def _is_reached(evidence: Evidence, spot: Spot, clause: ast.Return) -> bool | None:
+    """Whether a return was executed and not only its line: `if x: return y` has both; None where that is not known."""
+    program = evidence.program(spot)
+    below: ast.AST = clause
+    for parent in program.around(clause, evidence.history.scope(spot.frame)):
+        if isinstance(parent, Clause) and own_lines(parent)[0] <= clause.lineno <= own_lines(parent)[1]:
+            was = truth(evidence, parent.test, spot) if isinstance(parent, ast.If) else None
+            if not isinstance(parent, ast.If) or was is None:
+                return None
+            if was is (below in parent.orelse):
+                return False
+        below = parent
+    return True
 
 
 def _is_left_through(evidence: Evidence, spot: Spot) -> bool:

@@ -141,9 +141,9 @@ def _decision(evidence: Evidence, quest: Quest, place: Spot, parent: ast.AST, be
 
 
 def _was_entered(evidence: Evidence, place: Spot, loop: ast.AST) -> bool:
-    """Whether a clause of the loop's body was executed before the last visit of its head."""
+    """Whether a clause of the loop's body was executed in the frame, or may have been while that was not looked at."""
     history, program = evidence.history, evidence.program(place)
-    return any(
+    return history.gap_before(place.frame, len(place.frame.steps)) is not None or any(
         loop in program.around(clause)
         for spot in history.line_steps(place.frame, len(place.frame.steps))
         for clause in history.clauses(spot)
@@ -161,7 +161,10 @@ def _left_early(evidence: Evidence, quest: Quest, place: Spot, loop: ast.AST, be
             condition = program.parents.get(clause)
             if not isinstance(condition, ast.If):
                 return None
-            decided = next(at for at in history.line_steps(spot.frame, spot.index) if condition in history.clauses(at))
+            places = history.line_steps(spot.frame, spot.index)
+            decided = next((at for at in places if condition in history.clauses(at)), None)
+            if decided is None:
+                return None
             values = deciding_values(evidence, condition.test, decided)
             because = f" ({values})" if values else ""
             was = "false" if clause in condition.orelse else "true"

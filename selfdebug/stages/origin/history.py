@@ -14,6 +14,7 @@ from selfdebug.stages.origin.program import Program, Scope, called_name, key_of
 
 NONE = TracedValue(0, "NoneType", "None")
 _ENDLESS = 1 << 62
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,8 @@ class History:
         return steps[first].sequence, end
 
     def at(self, frame: TracedFrame, sequence: int) -> Spot | None:
-        """The line step that `frame` was executing at `sequence`."""
-        index = bisect_left(frame.steps, sequence, key=lambda step: step.sequence) - 1
-        while index >= 0 and frame.steps[index].kind != "line":
-            index -= 1
-        return Spot(frame, index) if index >= 0 else None
+        """The line step that `frame` was executing at `sequence`; None where it was not recorded."""
+        return next(self.line_steps(frame, bisect_left(frame.steps, sequence, key=lambda step: step.sequence)), None)
 
     def caller(self, frame: TracedFrame) -> Spot | None:
         """The moment at which a frame was called, in the frame of the project that called it."""
@@ -141,10 +139,33 @@ class History:
         return self.at(caller, frame.started) if caller is not None else None
 
     def line_steps(self, frame: TracedFrame, before: int) -> Iterator[Spot]:
-        """The line steps of a frame before the index, newest first."""
+        """The line steps of a frame before the index, newest first, as far back as no line is missing."""
         for index in range(before - 1, -1, -1):
+            if frame.steps[index].kind == "gap":
+                return
             if frame.steps[index].kind == "line":
                 yield Spot(frame, index)
+
+    def gap_before(self, frame: TracedFrame, before: int) -> int | None:
+        """The index of the last gap before an index; None where no line is missing."""
+        return next((index for index in range(before - 1, -1, -1) if frame.steps[index].kind == "gap"), None)
+
+    def may_run_in(self, frame: TracedFrame, gap: int) -> Iterator[Clause]:
+        """The clauses that the frame may have executed in a gap.
+
+        They are those of the outermost loop around both of its ends; where there is none, all that the frame has.
+        """
+        program, scope = self.program(frame), self.scope(frame)
+        if program is None or scope is None:
+            return
+        ends = [frame.steps[index].line for index in (gap - 1, gap + 1) if 0 <= index < len(frame.steps)]
+        around: ast.AST = scope
+        for clause in program.clauses_at(ends[0]) if len(ends) == 2 and all(ends) else ():
+            loops = [node for node in (clause, *program.around(clause, scope)) if isinstance(node, _LOOPS)]
+            around = next((loop for loop in loops[::-1] if loop.lineno <= ends[1] <= (loop.end_lineno or 0)), around)
+        for node in ast.walk(around):
+            if isinstance(node, Clause) and program.scope_of(node) is scope:
+                yield node
 
     def was_interrupted(self, spot: Spot) -> bool:
         """Whether an exception ended the clause of `spot`."""

@@ -11,7 +11,7 @@ from selfdebug.stages.origin.control import absent_assignment
 from selfdebug.stages.origin.enclosing import binds, follow_enclosing
 from selfdebug.stages.origin.parameters import from_argument
 from selfdebug.stages.origin.program import COMPREHENSIONS, Scope
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Quest
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Quest, UnseenError
 
 _CONSTANT = ("explicit-none", "literal")
 
@@ -41,10 +41,10 @@ def _own(evidence: Evidence, quest: Quest, scope: Scope, name: str) -> Found | N
         return None
     local = latest_binding(evidence, [quest.spot.frame], name, quest.spot)
     is_bound_here = binds(evidence.program(quest.spot), scope, name)
-    if local is not None and not _is_declared(scope, name) and not quest.spot.frame.is_partial:
+    if local is not None and not _is_declared(scope, name):
         return _bound(evidence, quest, name, local)
-    if is_bound_here and (quest.spot.frame.is_partial or quest.spot.frame.is_old):
-        return evidence.unknown(quest, f"{quest.spot.frame.function}() ran too often for all its lines to be recorded")
+    if is_bound_here and quest.spot.frame.is_old:
+        raise UnseenError(quest.spot.frame)
     return from_argument(evidence, quest, scope, name) if name in parameter_names(scope) else None
 
 

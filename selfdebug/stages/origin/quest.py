@@ -88,7 +88,14 @@ class Found:
 
 
 # Links that say what was stored last: a trace with gaps may have missed a later store.
-_STORED = frozenset({"attribute", "item", "class-attribute", "default", "closure"})
+_STORED = frozenset({"attribute", "item", "class-attribute", "default", "closure", "put", "removed"})
+
+
+class UnseenError(Exception):
+    """What is asked for happened while the lines of a frame were not recorded; the message says so."""
+
+    def __init__(self, frame: TracedFrame) -> None:
+        super().__init__(f"{frame.function}() ran too often for all its lines to be recorded")
 
 
 @dataclass(eq=False)

@@ -10,14 +10,14 @@ from selfdebug.model import Link
 from selfdebug.stages.origin.calls import follow_call, from_step
 from selfdebug.stages.origin.contents import keys_in
 from selfdebug.stages.origin.control import deciding_values
-from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.items import descend, follow_item
 from selfdebug.stages.origin.known import kind_of_constant
 from selfdebug.stages.origin.members import follow_attribute, follow_member
 from selfdebug.stages.origin.names import follow_name
 from selfdebug.stages.origin.program import COMPREHENSIONS
 from selfdebug.stages.origin.puts import put_in
-from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest
+from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Path, Quest, UnseenError
+from selfdebug.stages.origin.truths import truth
 
 _DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.Set, *COMPREHENSIONS)
 MAX_LINKS = 40
@@ -40,6 +40,9 @@ def walk(evidence: Evidence, quest: Quest) -> tuple[Link, ...]:
         seen.add(key)
         try:
             found = _turn(evidence, following)
+        except UnseenError as unseen:
+            links += evidence.unknown(following, str(unseen)).links
+            break
         except _MISREAD as error:
             links += evidence.unknown(following, f"the code was misread ({type(error).__name__}: {error})").links
             break
@@ -143,7 +146,7 @@ def _chosen(evidence: Evidence, quest: Quest) -> Found:
     """A conditional expression: the branch that was taken, as far as the recorded values tell."""
     choice = quest.expression
     assert isinstance(choice, ast.IfExp)
-    decided = _truth(evidence, choice.test, quest.spot)
+    decided = truth(evidence, choice.test, quest.spot)
     branches = {True: choice.body, False: choice.orelse}
     fits = {
         side: evidence.agrees(quest, evidence.value(branch, quest.spot)) is not False
@@ -171,49 +174,12 @@ def _decided(evidence: Evidence, quest: Quest) -> Found:
     assert isinstance(operation, ast.BoolOp)
     stops = isinstance(operation.op, ast.Or)
     for operand in operation.values[:-1]:
-        truth = _truth(evidence, operand, quest.spot)
-        if truth is None and not (stops and quest.value.is_none and not quest.path):
+        was = truth(evidence, operand, quest.spot)
+        if was is None and not (stops and quest.value.is_none and not quest.path):
             return evidence.unknown(quest, f"whether {evidence.text(operand, quest.spot)} was true was not recorded")
-        if truth is stops:
+        if was is stops:
             return Found((), quest.at(operand))
     return Found((), quest.at(operation.values[-1]))
-
-
-def _truth(evidence: Evidence, test: ast.expr, spot: Spot) -> bool | None:
-    """Whether a condition was true, by recorded values; None when they do not tell."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inner = _truth(evidence, operand, spot)
-            return None if inner is None else not inner
-        case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return _comparison(evidence, (left, operator, right), spot)
-        case ast.BoolOp(op=operation, values=operands):
-            truths = [_truth(evidence, operand, spot) for operand in operands]
-            stops = isinstance(operation, ast.Or)
-            return stops if stops in truths else None if None in truths else not stops
-    held = evidence.value(test, spot)
-    return None if held is None or held.is_missing else _is_true(held.type, held.text)
-
-
-def _comparison(evidence: Evidence, parts: tuple[ast.expr, ast.cmpop, ast.expr], spot: Spot) -> bool | None:
-    left, operator, right = parts
-    one, other = evidence.value(left, spot), evidence.value(right, spot)
-    if one is None or other is None:
-        return None
-    if isinstance(operator, ast.Is | ast.IsNot) and is_none(right):
-        return one.is_none is isinstance(operator, ast.Is)
-    is_whole = not one.text.startswith("<") and not one.text.endswith("...")
-    if isinstance(operator, ast.Eq | ast.NotEq) and is_whole:
-        return (one.text == other.text) is isinstance(operator, ast.Eq)
-    return None
-
-
-def _is_true(kind: str, text: str) -> bool | None:
-    if kind == "NoneType":
-        return False
-    if kind in ("bool", "int", "float", "str", "bytes", "list", "tuple", "dict", "set", "frozenset"):
-        return text not in ("False", "0", "0.0", "-0.0", "''", "b''", "[]", "()", "{}", "set()", "frozenset()")
-    return None
 
 
 def _sent(evidence: Evidence, quest: Quest) -> Found:

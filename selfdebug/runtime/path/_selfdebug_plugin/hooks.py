@@ -9,39 +9,74 @@ import opcode
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Callable, Dict
 
-from .tracebacks import Project
-from .trail import Function, Trail, described
+from .trail import Code, Trail
+
+Callbacks = Dict[int, Callable[..., Any]]
+"""What is called for each kind of event."""
 
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 _OPERATIONS = opcode.opname
 # Awaiting and iterating end with exceptions of these classes, which the program does not see.
 _UNSEEN = (StopIteration, GeneratorExit, StopAsyncIteration)
 _TOOL_IDS = (4, 3, 5, 2, 1, 0)  # those first that no kind of tool claims
-_ALL_TAKEN = "all tool ids of sys.monitoring are in use"
-_ENOUGH = 3
+_TRACED = "a trace function is set already (a debugger or a coverage tool)"
+
+
+class Tool:
+    """A tool id of `sys.monitoring` (Python 3.12 and newer), while it is held."""
+
+    def __init__(self) -> None:
+        self.api: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore] # from 3.12 on
+        self.events: Any = self.api.events
+        self._id: int | None = None
+        self._kinds: tuple[int, ...] = ()
+
+    def take(self, callbacks: Callbacks, everywhere: int) -> str:
+        """Register callbacks, and switch those of `everywhere` on; the answer names who is in the way, if anybody."""
+        self._id = next((number for number in _TOOL_IDS if self.api.get_tool(number) is None), None)
+        if self._id is None:
+            return "all tool ids of sys.monitoring are in use"
+        self.api.use_tool_id(self._id, "selfdebug")
+        self._kinds = tuple(callbacks)
+        for kind, callback in callbacks.items():
+            self.api.register_callback(self._id, kind, callback)
+        self.api.set_events(self._id, everywhere)
+        return ""
+
+    def watch(self, code: CodeType, events: int) -> None:
+        """Switch events of one code object on, and all others of it off."""
+        if self._id is not None:
+            self.api.set_local_events(self._id, code, events)
+
+    def give_back(self) -> None:
+        """Free the tool id."""
+        if self._id is not None:
+            self.api.set_events(self._id, 0)
+            for kind in self._kinds:
+                self.api.register_callback(self._id, kind, None)
+            self.api.free_tool_id(self._id)
+            self._id = None
 
 
 class Monitoring:
-    """The events of `sys.monitoring` (Python 3.12 and newer)."""
+    """The events of `sys.monitoring`."""
 
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
-        self._api: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore] # from 3.12 on
-        self._tool: int | None = None
+        trail.cool = self._cool
+        self._tool = Tool()
         self._getframe = sys._getframe
-        self._disable = self._api.DISABLE
+        self._disable = self._tool.api.DISABLE
+        event = self._tool.events
+        self._ends = event.PY_RETURN | event.PY_YIELD
+        self._all = event.LINE | self._ends
 
     def start(self) -> str:
         """Begin; the answer names who is in the way, if anybody."""
-        self._tool = _free_tool(self._api)
-        if self._tool is None:
-            return _ALL_TAKEN
-        self._api.use_tool_id(self._tool, "selfdebug")
-        event = self._api.events
-        self._local = event.LINE | event.PY_RETURN | event.PY_YIELD
-        self._callbacks = {
+        event = self._tool.events
+        callbacks: Callbacks = {
             event.PY_START: self._on_start,
             event.LINE: self._on_line,
             event.PY_RETURN: self._on_return,
@@ -49,40 +84,46 @@ class Monitoring:
             event.RAISE: self._on_raise,
             event.PY_UNWIND: self._on_unwind,
         }
-        for kind, callback in self._callbacks.items():
-            self._api.register_callback(self._tool, kind, callback)
-        self._api.set_events(self._tool, event.PY_START | event.RAISE | event.PY_UNWIND)
-        return ""
+        return self._tool.take(callbacks, event.PY_START | event.RAISE | event.PY_UNWIND)
 
     def stop(self) -> None:
         """Give the tool id back."""
-        if self._tool is not None:
-            self._api.set_events(self._tool, 0)
-            for kind in self._callbacks:
-                self._api.register_callback(self._tool, kind, None)
-            self._api.free_tool_id(self._tool)
-            self._tool = None
+        self._tool.give_back()
 
     def _on_start(self, code: CodeType, _offset: int) -> Any:
         frame = self._getframe(1)
         known = self._trail.code(code, frame.f_globals)
-        if known is None or (known.is_hot and self._trail.is_narrow):
+        if known is None:
             return self._disable
-        if self._tool is not None and not known.is_armed:
+        if known.ticks and self._trail.ticks():
+            self._revive(frame.f_back)
+        if known.is_silent:
+            return None if known.ticks else self._disable
+        if not known.is_armed:
             known.is_armed = True
-            self._api.set_local_events(self._tool, code, self._local)
+            self._tool.watch(code, self._all)
         self._trail.called(frame, known)
         return None
 
-    def _on_line(self, _code: CodeType, line: int) -> Any:
+    def look_anew(self) -> None:
+        """Look again at what ran too often."""
+        self._revive(None)
+
+    def _cool(self, known: Code) -> None:
+        self._tool.watch(known.code, 0 if known.is_silent else self._ends)
+
+    def _revive(self, frame: FrameType | None) -> None:
+        revived = self._trail.revive(frame)
+        for known in revived:
+            self._tool.watch(known.code, self._all)
+        if revived:
+            self._tool.api.restart_events()  # the beginning of what was called often had been disabled
+
+    def _on_line(self, _code: CodeType, line: int) -> None:
         frame = self._getframe(1)
         running = self._trail.running(frame)
-        if running is None:
-            return None
-        if running.code.is_hot:
-            return self._disable
-        self._trail.reached(frame, running, line)
-        return None
+        if running is not None and not running.code.is_hot:
+            self._trail.reached(frame, running, line)
 
     def _on_return(self, _code: CodeType, _offset: int, value: object) -> None:
         self._leave("r", value)
@@ -106,100 +147,71 @@ class Monitoring:
             self._trail.raised(frame, running, type(exception))
 
 
-class Returns:
-    """The first of two passes, with `sys.monitoring`: which functions of the project return None.
+class TraceHook:
+    """A trace function (before Python 3.12) of all threads, where nobody else has set one."""
 
-    A return is not looked at any more once it gave something else, or None a few times.
-    """
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._api: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore] # from 3.12 on
-        self._tool: int | None = None
-        self._disable = self._api.DISABLE
-        self._codes: dict[int, CodeType] = {}
-        self._counts: dict[tuple[int, int], int] = {}
+    def __init__(self) -> None:
+        self.is_on = False
 
     def start(self) -> str:
         """Begin; the answer names who is in the way, if anybody."""
-        self._tool = _free_tool(self._api)
-        if self._tool is None:
-            return _ALL_TAKEN
-        self._api.use_tool_id(self._tool, "selfdebug")
-        self._api.register_callback(self._tool, self._api.events.PY_RETURN, self._on_return)
-        self._api.set_events(self._tool, self._api.events.PY_RETURN)
-        return ""
-
-    def stop(self) -> None:
-        """Give the tool id back."""
-        if self._tool is not None:
-            self._api.set_events(self._tool, 0)
-            self._api.register_callback(self._tool, self._api.events.PY_RETURN, None)
-            self._api.free_tool_id(self._tool)
-            self._tool = None
-
-    def functions(self) -> list[Function]:
-        """The functions that have returned None so far."""
-        return [described(code) for code in list(self._codes.values())]
-
-    def _on_return(self, code: CodeType, offset: int, value: object) -> Any:
-        if value is not None:
-            return self._disable
-        place = id(code), offset
-        count = self._counts.get(place, 0)
-        if not count and code.co_filename not in self._project:
-            return self._disable
-        self._codes[place[0]] = code
-        self._counts[place] = count + 1
-        return self._disable if count + 1 == _ENOUGH else None
-
-
-def _free_tool(api: Any) -> int | None:
-    return next((number for number in _TOOL_IDS if api.get_tool(number) is None), None)
-
-
-class TraceFunction:
-    """The events of `sys.settrace` (before Python 3.12)."""
-
-    def __init__(self, trail: Trail) -> None:
-        self._trail = trail
-        self._is_on = False
-
-    def start(self) -> str:
-        """Begin; the answer names who is in the way, if anybody."""
-        other = sys.gettrace()
-        if other is not None:
-            return "a trace function is set already (a debugger or a coverage tool)"
-        self._is_on = True
-        threading.settrace(self._on_call)
-        sys.settrace(self._on_call)
+        if sys.gettrace() is not None:
+            return _TRACED
+        self.is_on = True
+        threading.settrace(self.on_call)
+        sys.settrace(self.on_call)
         return ""
 
     def stop(self) -> None:
         """Take the trace functions back, where they are still ours."""
-        self._is_on = False
-        if sys.gettrace() == self._on_call:
+        self.is_on = False
+        if sys.gettrace() == self.on_call:
             sys.settrace(None)
-        if getattr(threading, "_trace_hook", None) == self._on_call:
+        if getattr(threading, "_trace_hook", None) == self.on_call:
             threading.settrace(None)
 
-    def _on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
-        if event != "call" or not self._is_on:
+    def on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """What happens when a frame begins; the answer is what is to be told of its lines."""
+        raise NotImplementedError
+
+
+class TraceFunction(TraceHook):
+    """The events of `sys.settrace`."""
+
+    def __init__(self, trail: Trail) -> None:
+        super().__init__()
+        self._trail = trail
+
+    def on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        """A frame begins, or a generator goes on."""
+        if event != "call" or not self.is_on:
             return None
         known = self._trail.code(frame.f_code, frame.f_globals)
         if known is None:
             return None
-        running = self._trail.running(frame)
-        # Else a generator goes on; of one that was dropped, another frame may have the place in memory by now.
-        if running is None or running.code is not known:
+        if known.ticks and self._trail.ticks():
+            self._trail.revive(frame.f_back)
+            self._take_up(frame.f_back)
+        if known.is_silent:
+            return None
+        if self._trail.running(frame) is None:
             self._trail.called(frame, known)
-        if known.is_hot:
-            frame.f_trace_lines = False
+        frame.f_trace_lines = not known.is_hot
         return self._on_event
+
+    def look_anew(self) -> None:
+        """Look again at what ran too often."""
+        self._trail.revive(None)
+
+    def _take_up(self, frame: FrameType | None) -> None:
+        while frame is not None:
+            if self._trail.running(frame) is not None:
+                frame.f_trace, frame.f_trace_lines = self._on_event, True
+            frame = frame.f_back
 
     def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
         running = self._trail.running(frame)
-        if running is None or not self._is_on:
+        if running is None or not self.is_on:
             return None
         if event == "line":
             if running.code.is_hot:

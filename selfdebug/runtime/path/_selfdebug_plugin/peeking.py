@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import types
+import weakref
 from functools import lru_cache
+from itertools import islice
 from typing import Any, List, Optional
 
 from .redaction import HIDDEN, is_secret_name, redact
@@ -31,6 +33,8 @@ _CLASS_NAMESPACE = type.__dict__["__dict__"].__get__
 _PLAIN = (bool, float, complex, type(Ellipsis), type(NotImplemented))
 _KEYS = (str, bytes, int, bool, float, type(None))
 _SEQUENCES = (list, tuple)
+MAX_NAMES = 4096
+_class_names: dict[int, tuple[Any, str]] = {}  # by identity, with a weak reference to the class
 _is_secret = lru_cache(maxsize=4096)(is_secret_name)
 _SIZED = (str, list, dict, tuple, set, frozenset, bytes)
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
@@ -127,9 +131,22 @@ def token(value: Any, name: str = "") -> Token:
     if value is None:
         return None
     kind = type(value)
-    if kind in _SIZED:
-        return [id(value), kind.__name__, outline(value, name), len(value)]
-    return [id(value), class_name(kind), outline(value, name)]
+    if kind is int or kind in _SIZED:
+        text = outline(value, name)
+        return [id(value), kind.__name__, text] if kind is int else [id(value), kind.__name__, text, len(value)]
+    return [id(value), _name_of(kind), outline(value, name)]
+
+
+def _name_of(cls: type) -> str:
+    """The name of a class, looked up once while it lives."""
+    known = _class_names.get(id(cls))
+    if known is not None and known[0]() is cls:
+        return known[1]
+    name = class_name(cls)
+    if len(_class_names) > MAX_NAMES:
+        _class_names.clear()
+    _class_names[id(cls)] = weakref.ref(cls), name
+    return name
 
 
 def outline(value: Any, name: str = "", depth: int = 0) -> str:
@@ -145,7 +162,7 @@ def outline(value: Any, name: str = "", depth: int = 0) -> str:
         return _of_dict(value, depth) if kind is dict else _of_items(value, kind, depth)
     if kind is types.ModuleType:
         return "<module " + _named(value) + ">"
-    return "<" + class_name(value if kind is type else kind) + ">"
+    return "<" + _name_of(value if kind is type else kind) + ">"
 
 
 def _named(module: types.ModuleType) -> str:
@@ -155,14 +172,20 @@ def _named(module: types.ModuleType) -> str:
 
 def _of_text(value: Any) -> str:
     is_text = type(value) is str
-    clean, _ = redact(value[:MAX_TEXT] if is_text else value[:MAX_TEXT].decode("latin-1"))
+    clean = _redacted(value[:MAX_TEXT] if is_text else value[:MAX_TEXT].decode("latin-1"))
     return ("" if is_text else "b") + repr(clean) + ("..." if len(value) > MAX_TEXT else "")
+
+
+@lru_cache(maxsize=4096)
+def _redacted(text: str) -> str:
+    return redact(text)[0]
 
 
 def _of_dict(value: dict[Any, Any], depth: int) -> str:
     if depth > 1:
         return "{...}"
-    shown = [(key, value[key]) for key, _ in zip(list(value), range(MAX_SHOWN)) if type(key) in _KEYS]
+    # At once, since another thread may change it; and not all of it, since it may be large.
+    shown = [(key, held) for key, held in list(islice(value.items(), MAX_SHOWN)) if type(key) in _KEYS]
     parts = [outline(key) + ": " + outline(held, str(key), depth + 1) for key, held in shown]
     return "{" + ", ".join(parts + ["..."] * (len(value) > len(shown))) + "}"
 
@@ -173,6 +196,6 @@ def _of_items(value: Any, kind: type, depth: int) -> str:
         return kind.__name__ + "()" if kind in (set, frozenset) else opening + closing
     if depth > 1:
         return opening + "..." + closing
-    parts = [outline(held, "", depth + 1) for held, _ in zip(value, range(MAX_SHOWN))]
+    parts = [outline(held, "", depth + 1) for held in list(islice(value, MAX_SHOWN))]
     more = ["..."] if len(value) > MAX_SHOWN else []
     return opening + ", ".join(parts + more) + ("," if kind is tuple and len(value) == 1 else "") + closing

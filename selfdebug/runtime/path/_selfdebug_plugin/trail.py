@@ -7,72 +7,77 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import threading
-import time
 from collections import deque
 from types import CodeType, FrameType
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Callable, Iterator, List
 
 from .peeking import Token, look_up, token
+from .plans import Clock, Plan, described
 from .tracebacks import Project
 from .watching import NOTHING, Lines, Watched, watched_lines
 
 Event = List[Any]
-Function = Tuple[str, str, int]
-"""The real path, the name and the first line of a function."""
 
 MAX_EVENTS = 120_000  # of functions; the newest stay
 MAX_IMPORTED = 20_000  # of modules and class bodies, which run once
 MAX_WAY = 60  # frames outside the project between a function and its caller in it
 MAX_STACK = 200  # frames that an exception has just ended
-PATIENCE = 4.0  # seconds of the CPU until the lines of the code that runs most are left alone
-HOT = 20_000  # lines
-SHORT_PATIENCE = 0.5  # in the second of two passes, which is for tests that take long
-WARM = 2_000
-
-
-def described(code: CodeType) -> Function:
-    """A code object, by what another process can know it by."""
-    return os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno
+MAX_LINES = 10_000  # of one code object, until it is looked at anew
+MAX_LINES_OF_PLAN = 1_000  # where the clock tells when that is
+MANY = 200  # calls: what was called more often is then not asked for its calls either
 
 
 class Running:
-    """A frame that is being executed: its number and the line event whose stores are still to be seen."""
+    """A frame that is being executed: its number and the line event whose stores are still to be seen.
 
-    __slots__ = ("began", "code", "latest", "line", "number")
+    Of the turns of a comprehension only the first and the last are of account; the last so far are `held`, by line.
+    """
+
+    __slots__ = ("began", "code", "held", "latest", "line", "number")
 
     def __init__(self, number: int, code: Code) -> None:
         self.number = number
         self.code = code
         self.began: Event = []
         self.latest: dict[int, Event] = {}  # the last event of each line, for when the ring is full
+        self.held: dict[int, Event | None] = {}
         self.line: Event | None = None
 
 
 class Code:
-    """A code object of the project, by number, with what its file's lines are to be watched for."""
+    """A code object of the project, by number, with what its file's lines are to be watched for.
 
-    __slots__ = ("count", "is_armed", "is_hot", "is_imported", "lines", "number")
+    While it `is_hot` its lines are not looked at, and while it `is_silent` its calls are not either. It `ticks` when
+    its calls are counted by the clock.
+    """
 
-    def __init__(self, number: int, lines: Lines, is_imported: bool) -> None:
-        self.count = 0
-        self.is_armed = False  # its own events are switched on
-        self.is_hot = False  # ran so often that its lines are not looked at any more
+    __slots__ = ("calls", "code", "count", "is_armed", "is_hot", "is_imported", "is_silent", "lines", "number", "ticks")
+
+    def __init__(self, number: int, code: CodeType, lines: Lines) -> None:
         self.number = number
+        self.code = code
         self.lines = lines
-        self.is_imported = is_imported
+        self.is_imported = not code.co_flags & 0x2  # CO_NEWLOCALS is not set for modules and class bodies
+        self.calls = 0
+        self.count = 0  # of lines since it was last looked at anew
+        self.is_armed = False  # its own events are switched on
+        self.is_hot = False
+        self.is_silent = False
+        self.ticks = False
 
 
 class Trail:
-    """The events of one process, and how they are recorded.
+    """The events of one process, and how they are recorded; with a `plan`, of what that names.
 
-    Of functions, only those of `suspects` (path, name, first line) are looked at, where some are given.
+    `cool` is called with code whose lines are not wanted any more for a while.
     """
 
-    def __init__(self, project: Project, suspects: frozenset[Function] | None = None) -> None:
+    def __init__(self, project: Project, plan: Plan | None = None) -> None:
+        self.cool: Callable[[Code], None] = _keep_on
         self._project = project
-        self._suspects = suspects
+        self._plan = plan
+        self._clock = Clock(plan.ticks) if plan is not None else None
         # By identity: code objects of two files with the same text are equal.
         self._codes: dict[int, tuple[CodeType, Code | None]] = {}
         self._files: dict[str, Lines] = {}
@@ -85,17 +90,12 @@ class Trail:
         self._unwound: deque[Running] = deque(maxlen=MAX_STACK)
         self._written = 0
         self._oldest = 0
-        self.is_narrow = suspects is not None
-        self._clock = time.process_time
-        self._span = SHORT_PATIENCE if self.is_narrow else PATIENCE
-        self._patience = self._clock() + self._span
-        self._hot = WARM if self.is_narrow else HOT
+        self._limit = MAX_LINES if plan is None else MAX_LINES_OF_PLAN
         self._lock = threading.Lock()
-        self._getframe = sys._getframe
         self._ident = threading.get_ident
 
     def code(self, code: CodeType, module_globals: dict[str, Any]) -> Code | None:
-        """What is known of a code object; None for one that does not belong to the project."""
+        """What is known of a code object; None for one that is of no account."""
         known = self._codes.get(id(code))
         if known is None:
             with self._lock:
@@ -106,74 +106,145 @@ class Trail:
         path = code.co_filename
         if path not in self._project:
             return None
-        is_imported = not code.co_flags & 0x2  # CO_NEWLOCALS is not set for modules and class bodies
-        if self._suspects is not None and not is_imported and described(code) not in self._suspects:
-            return None
+        found = Code(len(self._codes), code, {})
+        if self._plan is not None and not found.is_imported:
+            function = described(code)
+            found.ticks = function in self._plan.clock
+            if function not in self._plan.functions:
+                found.is_silent = True
+                return found if found.ticks else None
         if path not in self._files:
             self._files[path] = watched_lines(path, module_globals)
-        number = len(self._codes)
+        found.lines = self._files[path]
         qualified = getattr(code, "co_qualname", code.co_name)
         self._described.append(
-            ["d", number, os.path.abspath(path), code.co_name, qualified, code.co_firstlineno, code.co_flags]
+            ["d", found.number, os.path.abspath(path), code.co_name, qualified, code.co_firstlineno, code.co_flags]
         )
-        return Code(number, self._files[path], is_imported)
+        return found
 
     # ------------------------------------------------------------ what happens
 
     def called(self, frame: FrameType, code: Code) -> None:
         """A frame of the project begins."""
-        running = Running(next(self._numbers), code)
-        self._running[id(frame)] = running
-        way, caller = 0, frame.f_back
-        while caller is not None and way < MAX_WAY and id(caller) not in self._running:
-            caller, way = caller.f_back, way + 1
-        above = self._running.get(id(caller)) if caller is not None else None
         names = frame.f_code.co_varnames
         count = frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount
         count += bool(frame.f_code.co_flags & 0x4) + bool(frame.f_code.co_flags & 0x8)
         values = frame.f_locals
-        given = {name: token(values[name], name) for name in names[:count] if name in values}
+        self._begin(frame, code, {name: token(values[name], name) for name in names[:count] if name in values})
+        code.calls += 1
+        if code.is_hot and code.calls > MANY:
+            self._leave_alone(code)
+        elif code.is_hot:
+            self._lose(self._running[id(frame)])
+
+    def _begin(self, frame: FrameType, code: Code, given: dict[str, Token]) -> None:
+        running = Running(next(self._numbers), code)
+        self._running[id(frame)] = running
+        way, caller = self._caller(frame)
+        above = self._running[id(caller)] if caller is not None else None
+        if above is not None:
+            self._release(above)
         running.began = [
             *("c", next(self._sequence), running.number, code.number),
             above.number if above is not None else None,
-            caller.f_lineno if above is not None and caller is not None else None,
+            caller.f_lineno if caller is not None else None,
             way,
             given,
             self._ident(),
         ]
         self._keep(code, running.began)
-        if code.is_hot:
-            self._keep(code, ["h", next(self._sequence), running.number])
+
+    def _caller(self, frame: FrameType) -> tuple[int, FrameType | None]:
+        """The nearest frame above that is looked at, and how many are between: none behind one that is left alone."""
+        way, caller = 0, frame.f_back
+        while caller is not None and way < MAX_WAY:
+            if self.running(caller) is not None:
+                return way, caller
+            if caller.f_code.co_filename in self._project:
+                return way, None
+            caller, way = caller.f_back, way + 1
+        return way, None
 
     def reached(self, frame: FrameType, running: Running, line: int) -> None:
         """A line of the frame is about to be executed."""
         if running.line is not None:
             self._finish(frame, running)
-        watched = running.code.lines.get(line, NOTHING)
+        code = running.code
+        watched = code.lines.get(line, NOTHING)
         reads = look_up(watched.reads, frame.f_locals, frame.f_globals) if watched.reads else {}
         event: Event = ["l", next(self._sequence), running.number, line, reads, None]
         running.line = event
         running.latest[line] = event
-        running.code.count += 1
-        self._keep(running.code, event)
-        if not running.code.count & 0x3FF and self._clock() > self._patience:
-            self._lose_patience()
+        if watched.repeats and line in running.held:
+            running.held[line] = event
+        else:
+            if not watched.repeats:
+                self._release(running)
+            else:
+                running.held[line] = None
+            self._keep(code, event)
+        code.count += 1
+        if code.count > self._limit and not code.is_hot:
+            self._leave_alone(code)
 
-    def _lose_patience(self) -> None:
-        """Stop looking at the lines of the code that runs most; the calls and returns of all stay."""
+    def _release(self, running: Running) -> None:
+        """Keep the turns that were held: something else comes after them."""
+        for event in running.held.values():
+            if event is not None:
+                self._keep(running.code, event)
+        running.held.clear()
+
+    def _leave_alone(self, code: Code) -> None:
+        code.is_hot = True
+        code.is_silent = code.calls > MANY
+        for place, running in list(self._running.items()):
+            if running.code is code:
+                self._lose(running)
+                if code.is_silent:
+                    del self._running[place]
+        self.cool(code)
+
+    def _lose(self, running: Running) -> None:
+        """Note that the next lines of a frame are not seen."""
+        self._release(running)
+        running.line = None
+        running.latest[0] = ["g", next(self._sequence), running.number]
+        self._keep(running.code, running.latest[0])
+
+    def ticks(self) -> bool:
+        """Count a call of a function of the clock; return whether all code is to be looked at anew."""
+        return self._clock is not None and self._clock.tick()
+
+    def revive(self, frame: FrameType | None) -> list[Code]:
+        """Look at all code anew, also in the frames from `frame` on upwards; return what was left alone."""
+        revived = []
         for _, code in list(self._codes.values()):
-            if code is not None and not code.is_imported and code.count > self._hot:
-                code.is_hot = True
-        for running in list(self._running.values()):
-            if running.code.is_hot:
-                self._keep(running.code, ["h", next(self._sequence), running.number])
-        self._hot //= 4
-        self._patience = self._clock() + self._span
+            if code is None or not code.lines:
+                continue
+            code.count = code.calls = 0
+            if code.is_hot:
+                code.is_hot = code.is_silent = False
+                revived.append(code)
+        self._adopt(frame)
+        return revived
+
+    def _adopt(self, frame: FrameType | None) -> None:
+        """Take up the frames that began while their code was left alone, the outermost first."""
+        unseen: list[tuple[FrameType, Code]] = []
+        while frame is not None:
+            _, code = self._codes.get(id(frame.f_code), (None, None))
+            if code is not None and not code.is_silent and self.running(frame) is None:
+                unseen.append((frame, code))
+            frame = frame.f_back
+        for each, code in reversed(unseen):
+            self._begin(each, code, {})
+            self._lose(self._running[id(each)])
 
     def left(self, frame: FrameType, running: Running, kind: str, value: object = None) -> None:
         """The frame returns (`r`), yields (`y`) or is unwound by an exception (`u`)."""
         if running.line is not None and kind != "y":  # what a yield gives is stored after it
             self._finish(frame, running)
+        self._release(running)
         event: Event = [
             kind,
             next(self._sequence),
@@ -182,7 +253,7 @@ class Trail:
             None if kind == "u" else token(value),
         ]
         if kind == "y":
-            above = self._running.get(id(frame.f_back))
+            above = self.running(frame.f_back) if frame.f_back is not None else None
             event.append(above.number if above is not None else None)
         self._keep(running.code, event)
         if kind != "y":
@@ -192,6 +263,7 @@ class Trail:
 
     def raised(self, frame: FrameType, running: Running, exception: type) -> None:
         """An exception is raised in the frame, or arrives in it."""
+        self._release(running)
         line = frame.f_lineno
         watched = running.code.lines.get(line, NOTHING)
         held = self._values(frame, watched)
@@ -227,7 +299,9 @@ class Trail:
 
     def running(self, frame: FrameType) -> Running | None:
         """The record of a frame that is being traced."""
-        return self._running.get(id(frame))
+        found = self._running.get(id(frame))
+        # Of a generator that was dropped, another frame may have the place in memory by now.
+        return found if found is not None and found.code.code is frame.f_code else None
 
     def oldest(self) -> int:
         """The number of the oldest event of a function that has not had to make room; 0 when all are there."""
@@ -237,8 +311,10 @@ class Trail:
 
     def drain(self) -> list[Event]:
         """All events in their order, after the descriptions of the code objects; they are given away."""
+        for running in list(self._running.values()):
+            self._release(running)
         kept = itertools.chain(self._imported, self._events, self._of_stack(self.oldest()))
-        events = sorted(kept, key=_sequence_of)
+        events = sorted({_sequence_of(event): event for event in kept}.values(), key=_sequence_of)
         self._written = next(self._sequence)
         described, self._described = self._described, []
         self._events.clear()
@@ -248,3 +324,7 @@ class Trail:
 
 def _sequence_of(event: Event) -> int:
     return int(event[1])
+
+
+def _keep_on(_code: Code) -> None:
+    """What a way to trace does that cannot switch events off."""

@@ -10,6 +10,7 @@ import ast
 import linecache
 from typing import Any, Dict, Iterator, NamedTuple
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)  # what a generator expression gives is recorded anyway
 MAX_WATCHES = 40  # of one line: a table of a thousand names is not looked at
 
 
@@ -26,10 +27,14 @@ class Watch(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """What a line reads before and stores when it is executed, each after the chains that it starts from."""
+    """What a line reads before and stores when it is executed, each after the chains that it starts from.
+
+    `repeats` says that the line is one of a comprehension, whose turns nobody counts.
+    """
 
     reads: tuple[Watch, ...]
     stores: tuple[Watch, ...]
+    repeats: bool = False
 
 
 NOTHING = Watched((), ())
@@ -56,10 +61,24 @@ def watched_lines(path: str, module_globals: dict[str, Any]) -> Lines:
                 if len(found) < MAX_WATCHES:
                     for watch in chain:
                         found.setdefault(watch.key, watch)
+    repeated = _repeated(tree)
     return {
-        line: Watched(tuple(reads.get(line, {}).values()), tuple(stores.get(line, {}).values()))
-        for line in {*reads, *stores}
+        line: Watched(tuple(reads.get(line, {}).values()), tuple(stores.get(line, {}).values()), line in repeated)
+        for line in {*reads, *stores, *repeated}
     }
+
+
+def _repeated(tree: ast.AST) -> set[int]:
+    """The lines of comprehensions, without those on which a loop begins."""
+    lines: set[int] = set()
+    heads: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _COMPREHENSIONS):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            first, last = _lines(node, list(_own_nodes(node)))
+            heads.update(range(first, last + 1))
+    return lines - heads
 
 
 def _own_nodes(clause: ast.AST) -> Iterator[ast.AST]:
