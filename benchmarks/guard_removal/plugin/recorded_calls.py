@@ -70,7 +70,9 @@ def _state(value: object) -> str:
 
 def _said(value: object) -> str:
     try:
-        return _ADDRESS.sub("0x", repr(value))[:_LONGEST]
+        # The order of a set of classes or other objects is that of their addresses.
+        text = ", ".join(sorted(map(repr, value))) if isinstance(value, (set, frozenset)) else repr(value)
+        return _ADDRESS.sub("0x", text)[:_LONGEST]
     except Exception as error:  # noqa: BLE001 - a project's __repr__ may raise anything, and none of it is ours
         return type(error).__name__
 
