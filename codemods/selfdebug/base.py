@@ -30,6 +30,7 @@ class Test(StrEnum):
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     NOT_NONE = "not-none"
+    NOT_SENTINEL = "not-sentinel"
     TRUTHY = "truthy"
     IS_INSTANCE = "isinstance"
     HAS_KEY = "has-key"
@@ -106,7 +107,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How it is to be guarded: source of the default, the condition, and class or exception names it needs."""
+    """How it is to be guarded: source of the default, the condition, and the names that it needs.
+
+    They are of classes, of exceptions, or of the object that stands for nothing in the project.
+    """
 
     default: str | None = None
     test: Test = Test.NOT_NONE

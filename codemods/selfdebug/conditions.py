@@ -90,6 +90,9 @@ def _build(site: Site, parameters: Parameters) -> Condition:
     test, receiver = parameters.test, site.receiver
     if test is Test.NOT_NONE:
         return Condition(test, receiver, f"{_SUBJECT} is not None", f"{_SUBJECT} is None")
+    if test is Test.NOT_SENTINEL:
+        name = _class_list(parameters.classes[:1])
+        return Condition(test, receiver, f"{_SUBJECT} is not {name}", f"{_SUBJECT} is {name}")
     if test is Test.HAS_KEY:
         container, key = subscript(site)
         code = _repeatable_code(site, key)

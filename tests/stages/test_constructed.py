@@ -12,7 +12,7 @@ from codemods.selfdebug.source import Source
 from selfdebug.model import ExceptionRecord, FaultLocation, Frame, Site
 from selfdebug.stages.locate import locate
 from selfdebug.stages.propose import Evidence, Expectations, LocatedSite, apply_candidate, propose
-from selfdebug.stages.propose.constructed import is_constructed, named_values, no_context, of_classes
+from selfdebug.stages.propose.constructed import instances_of, is_constructed, named_values, no_context, of_classes
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,13 @@ def test_a_constant_is_taken_for_the_literal_that_the_test_names() -> None:
     assert [default.code for default in named_values(module, ('"n/a"', "3"))] == ["UNKNOWN", "LIMIT"]
 
 
+def test_a_sentinel_is_the_one_object_of_its_class() -> None:
+    module = ast.parse("class Gap: pass\nGAP = Gap()\nNONE: Gap = Gap()\nOTHER = Gap(1)\nGAPS = [Gap()]\n")
+    assert list(instances_of("m.Gap", module)) == ["GAP"]
+    assert list(instances_of("m.Other", module)) == list(instances_of("int", module)) == []
+    assert list(instances_of("object", ast.parse("NOTHING = object()"))) == ["NOTHING"]
+
+
 @pytest.mark.parametrize(
     ("code", "test", "line"),
     [
@@ -85,8 +92,13 @@ def test_a_constant_is_taken_for_the_literal_that_the_test_names() -> None:
             "assert f(N(author=N(name='x'))) == 'x'\nassert f(N(author=None)) == 'n/a'",
             "    return b.author.name if b.author is not None else UNKNOWN",
         ),
+        (
+            "class Gap: pass\nGAP = Gap()\ndef f(d):\n    x = d.get('x', GAP)\n    return len(x)\n",
+            "assert f({'x': 'ab'}) == 2\nassert f({}) == 0",
+            "    return len(x) if x is not GAP else 0",
+        ),
     ],
-    ids=["of a class", "returned elsewhere", "a constant"],
+    ids=["of a class", "returned elsewhere", "a constant", "a sentinel"],
 )
 def test_an_object_stands_in_for_what_is_missing(code: str, test: str, line: str) -> None:
     assert line in repaired(code, test).text.split("\n")

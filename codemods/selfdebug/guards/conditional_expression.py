@@ -54,6 +54,11 @@ class ConditionalExpression(Guard):
             Parameters("0", Test.IS_INSTANCE, ("Circle", "Box")),
         ),
         Example(
+            "n = len(‹«row.size»›)\n",
+            "n = len(row.size if row.size is not MISSING else 0)\n",
+            Parameters("0", Test.NOT_SENTINEL, ("MISSING",)),
+        ),
+        Example(
             "async def f(hook):\n    return ‹await «hook(1)»›\n",
             "async def f(hook):\n    return await found if inspect.isawaitable((found := hook(1))) else found\n",
             Parameters("hook(1)", Test.AWAITABLE),

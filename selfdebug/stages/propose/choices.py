@@ -14,7 +14,7 @@ from codemods.selfdebug.spans import Span, text_at
 from selfdebug.model import FaultKind, Receiver, Value
 from selfdebug.stages.propose import names
 from selfdebug.stages.propose.collected import needed_class, starts_of
-from selfdebug.stages.propose.constructed import named_values, no_context, of_classes, spelling
+from selfdebug.stages.propose.constructed import instances_of, named_values, no_context, of_classes, spelling
 from selfdebug.stages.propose.defaults import (
     Default,
     factor_of_one,
@@ -106,6 +106,9 @@ class Choices:
         elif guard.id == CLASS_WIDENING:
             bad_class = next((self._class_of(value) for value in self._seen()[0]), None)
             yield from [(bad_class,)] if bad_class is not None else []
+        elif test is Test.NOT_SENTINEL:
+            bad_type = self._types()[0] or ""
+            yield from ((name,) for name in instances_of(bad_type, self._site.source.tree))
         elif test is Test.IS_INSTANCE and self._receiver.operation == Operation.ELEMENTS:
             needed = needed_class(self._evidence.exception.message)
             yield from [(needed,)] if needed else []

@@ -50,6 +50,17 @@ def named_values(module: ast.Module, literals: Sequence[str]) -> Iterator[Defaul
                 yield Default(name, "the failing test names its value", _NAMED)
 
 
+def instances_of(type_name: str, module: ast.Module) -> Iterator[str]:
+    """The names of the module for the one object of a class: its sentinels (`MISSING = _Missing()`)."""
+    name_of_class = type_name.rpartition(".")[2]
+    spelled = name_of_class if type_name == "object" else spelling(name_of_class, module)
+    for node in module.body if spelled is not None else ():
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function, args=[], keywords=[])):
+                if ast.unparse(function) == spelled:
+                    yield name
+
+
 def is_constructed(node: ast.expr, module: ast.Module) -> bool:
     """Whether an expression makes an object of constants only, or reads a constant: `Decimal(0)`, `date.min`, `NONE`.
 

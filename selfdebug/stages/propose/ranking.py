@@ -31,7 +31,7 @@ _FAMILY = {
     Family.HANDLER: 12,
 }
 # Truth turns away values that worked (0, an empty text); it is for guards that can say nothing else.
-_TEST = {Test.TRUTHY: 15, Test.NO_EXCEPTION: 1, Test.HAS_ATTRIBUTE: 2}
+_TEST = {Test.NOT_SENTINEL: -1, Test.TRUTHY: 15, Test.NO_EXCEPTION: 1, Test.HAS_ATTRIBUTE: 2}
 _EMPTY = 1  # what has too few items often has none
 _RECEIVER = 4
 TOGETHER = 2  # by how much later several places at once are tried than the first alone
