@@ -76,7 +76,7 @@ def _moved_on(bench: Bench, work: Work, turn: Attempt, group: Group) -> list[Gro
 
 def _set_aside(work: Work) -> list[Group]:
     """The tests that failed at first and were not given up: where a crash moved, only the first of a group went on."""
-    given_up = {failure.node_id for group, _ in work.given_up for failure in group}
+    given_up = {failure.node_id for each in work.given_up for failure in each.group}
     return [(failure,) for failure in work.failures if failure.node_id and failure.node_id not in given_up]
 
 

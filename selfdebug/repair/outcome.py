@@ -27,6 +27,14 @@ from selfdebug.terminal import counted
 _MOST_STEPS = 30
 
 
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """Failures that are left as they are, and why."""
+
+    group: Group
+    sentence: str
+
+
 @dataclass
 class Work:
     """What a run has done so far. `good` holds the bytes of each file after the last patch that the suite accepted.
@@ -39,7 +47,7 @@ class Work:
     kept: list[Patch] = field(default_factory=list)
     tentative: list[Patch] = field(default_factory=list)
     good: dict[str, bytes] = field(default_factory=dict)
-    given_up: list[tuple[Group, str]] = field(default_factory=list)
+    given_up: list[GivenUp] = field(default_factory=list)
     is_asked: bool = False
 
     @property
@@ -59,7 +67,7 @@ class Work:
 
     def give_up(self, group: Group, sentence: str) -> None:
         """Remember that a group of failures is left as it is, and why."""
-        self.given_up.append((group, sentence))
+        self.given_up.append(GivenUp(group, sentence))
 
     def refuse(self, group: Group, diagnosis: Diagnosis, sentence: str) -> None:
         """Remember that the evidence about a group is against any guard: its diagnosis is all that is told."""
@@ -74,11 +82,12 @@ class Work:
 
     def forget_solved(self, suite: PytestRun) -> None:
         """Take back having given up on tests that a later patch made pass as well."""
-        left = [
-            (tuple(failure for failure in group if failure.node_id is None or failure.node_id in suite.failed), why)
-            for group, why in self.given_up
-        ]
-        self.given_up = [(group, why) for group, why in left if group]
+        still_failing = {None, *suite.failed}
+        left = (
+            replace(each, group=tuple(failure for failure in each.group if failure.node_id in still_failing))
+            for each in self.given_up
+        )
+        self.given_up = [each for each in left if each.group]
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -123,7 +132,7 @@ def passed(bench: Bench, work: Work) -> Repair:
 def proposed_only(bench: Bench, work: Work) -> Repair:
     """A dry run over a captured log: what would be tried first, untested."""
     if not bench.changed:
-        sentence = work.given_up[0][1] if work.given_up else "No guard fits the failure in the log."
+        sentence = work.given_up[0].sentence if work.given_up else "No guard fits the failure in the log."
         return _repair(bench, work, Ending(ExitCode.STILL_FAILING, "no-candidate", FinalStatus.FAIL, sentence))
     sentence = "The first candidate that fits is shown; it is untested, since a dry run over a log runs nothing."
     return _with_patches(bench, work, Ending(ExitCode.PASS, "dry-run-untested", FinalStatus.FAIL, sentence))
@@ -137,23 +146,23 @@ def partly_kept(bench: Bench, work: Work) -> Repair:
             bench.write(file, wanted)
     if not bench.settings.dry_run:
         bench.keep(f"selfdebug: {bench.run_id} partial")
-    left = sum(len(group) for group, _ in work.given_up)
+    left = sum(len(each.group) for each in work.given_up)
     sentence = f"Kept: {counted(len(work.kept), 'patch', 'patches')}, each makes a failing test pass and breaks none. "
-    sentence += f"Left: {counted(left, 'failing test')}. {work.given_up[0][1]}"
+    sentence += f"Left: {counted(left, 'failing test')}. {work.given_up[0].sentence}"
     return _with_patches(bench, work, Ending(ExitCode.STILL_FAILING, "partial", FinalStatus.PARTIAL, sentence))
 
 
 def declined(bench: Bench, work: Work) -> Repair:
     """A person was shown plausible patches and took none of them."""
     _put_back(bench)
-    sentence = f"No patch was taken. {work.given_up[0][1]} Everything is as it was before the run."
+    sentence = f"No patch was taken. {work.given_up[0].sentence} Everything is as it was before the run."
     ending = Ending(ExitCode.STILL_FAILING, "declined", FinalStatus.FAIL, sentence)
     return replace(_repair(bench, work, ending), rollback=bool(bench.originals))
 
 
 def exhausted(bench: Bench, work: Work) -> Repair:
     """Nothing made every test of the oracle pass: all is put back, the best attempt goes on the stash."""
-    why = work.given_up[-1][1] if work.given_up else "No candidate made the failing tests pass."
+    why = work.given_up[-1].sentence if work.given_up else "No candidate made the failing tests pass."
     if not work.tried:
         ending = Ending(ExitCode.STILL_FAILING, "no-candidate", FinalStatus.FAIL, f"{why} Nothing was changed.")
         return _repair(bench, work, ending)
@@ -249,7 +258,8 @@ def _stashed(bench: Bench, work: Work, best: dict[str, bytes]) -> tuple[tuple[st
     """The places of the attempt, and why git has none for it."""
     if not best or bench.settings.dry_run:
         return (), None
-    failing = ", ".join(dict.fromkeys(failure.node_id or "?" for group, _ in work.given_up for failure in group))
+    left = [failure.node_id or "?" for each in work.given_up for failure in each.group]
+    failing = ", ".join(dict.fromkeys(left))
     message = f"selfdebug: {bench.run_id} attempt {len(work.attempts)}, still fails: {failing[:200]}"
     snapshot = bench.workspace.snapshot(tuple(best), bench.run_id)
     places = bench.workspace.stash_attempt(best, message)
