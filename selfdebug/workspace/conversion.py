@@ -26,11 +26,12 @@ _UNKNOWN = ("filter", "working-tree-encoding")
 
 def common_folder(repository: pygit2.Repository) -> Path:
     """The folder that linked worktrees share; the repository's own one where it is not linked."""
-    return _common_folder(Path(repository.path))
+    return _common_folder(repository.path)
 
 
 @lru_cache
-def _common_folder(own: Path) -> Path:
+def _common_folder(git_folder: str) -> Path:
+    own = Path(git_folder)
     try:
         return own / (own / "commondir").read_text().strip()
     except FileNotFoundError:

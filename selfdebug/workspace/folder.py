@@ -62,14 +62,24 @@ class CannotReplaceError(OSError):
 class Folder:
     """An open folder. Usable as a context manager; raises OSError as the system does."""
 
-    def __init__(self, fd: int, path: Path) -> None:
+    def __init__(self, fd: int, place: str) -> None:
         self._fd = fd
-        self.path = path
+        self._place = place
 
     @classmethod
-    def open(cls, path: Path) -> Folder:
+    def open(cls, path: Path | str) -> Folder:
         """Open a folder by its path; the path itself may lead through links."""
-        return cls(os.open(path, _FOLDER_FLAGS), path)
+        return cls(os.open(path, _FOLDER_FLAGS), os.fspath(path))
+
+    @property
+    def path(self) -> Path:
+        """Where it was when it was opened."""
+        return Path(self._place)
+
+    @property
+    def name(self) -> str:
+        """The last component of its path."""
+        return self._place.rpartition("/")[2]
 
     def __enter__(self) -> Folder:
         return self
@@ -87,7 +97,7 @@ class Folder:
         """Open the folder `name` in this one, which must not be a link; `create` makes it first, durably."""
         if create and self.make(name):
             self.sync()
-        return Folder(os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd), self.path / name)
+        return Folder(os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd), f"{self._place}/{name}")
 
     def make(self, name: str) -> bool:
         """Make the folder `name` where there is nothing; says whether it had to. Its name is durable after `sync`."""
@@ -282,7 +292,7 @@ class Folder:
 
     def sync(self) -> None:
         """Make the names in this folder durable; file systems that cannot sync a folder keep their own order."""
-        announce("sync-folder", self.path.name)
+        announce("sync-folder", self.name)
         try:
             os.fsync(self._fd)
         except OSError as error:
@@ -298,12 +308,12 @@ def sync_all(top: Path, files: Sequence[str]) -> None:
     folders: list[str] = []
     for file in files:
         parent, _, name = file.rpartition("/")
-        with contextlib.suppress(FileNotFoundError), Folder.open(top / parent) as folder:
+        with contextlib.suppress(FileNotFoundError), Folder.open(f"{top}/{parent}".rstrip("/")) as folder:
             folder.sync_file(name)
             folders.append(parent)  # also a second time: objects share one by chance, and every run has the same steps
     above = {parent[:at] for parent in folders for at, sign in enumerate(parent) if sign == "/"} | {""}
     for parent in (*folders, *sorted(above - set(folders), key=len, reverse=True)):
-        with Folder.open(top / parent) as folder:
+        with Folder.open(f"{top}/{parent}".rstrip("/")) as folder:
             folder.sync()
 
 

@@ -182,10 +182,10 @@ class GitStore:
             "/".join(parts).encode()
         except UnicodeEncodeError:
             return None
-        folder = self._workdir
+        folder = str(self._workdir)
         for name in parts[:-1]:
-            folder = folder / name
-            if (folder / ".git").exists():
+            folder = f"{folder}/{name}"
+            if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - a path object for each folder takes longer
                 return None
         return parts
 

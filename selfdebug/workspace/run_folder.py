@@ -53,7 +53,7 @@ class RunFolder:
     @property
     def run_id(self) -> str:
         """The id of the run, which is the name of the folder, whatever the journal says."""
-        return self._folder.path.name
+        return self._folder.name
 
     @property
     def folder(self) -> Folder:
