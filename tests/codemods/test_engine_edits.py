@@ -54,6 +54,7 @@ EDITS = [
             ("    y, z = r\n    return r[1]\n", "len(r) != 2"),
             ("    y, *z = r\n    return r[1]\n", "len(r) < 2"),
             ("    return x\n    r[3]\n", "len(r) <= 0"),
+            ("    y = r\n    return y\n", "len(r) <= 0"),
         ]
     ),
     (
