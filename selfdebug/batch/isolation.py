@@ -12,8 +12,8 @@ from pathlib import Path
 
 import selfdebug
 from selfdebug.batch.orders import Lost, Order, Reply
-from selfdebug.pytest_process import last_telling_lines
 from selfdebug.pytest_process.child import Ended, Launch, run_child
+from selfdebug.pytest_process.last_words import how_ended, last_telling_lines
 
 ACTIVE = "active"
 """The file beside the frozen projects whose removal ends all jobs, wherever they run."""
@@ -65,6 +65,5 @@ def _tried(order: Order, active: Path) -> tuple[Ended, bytes | None]:
 
 
 def _why(ended: Ended) -> str:
-    how = f"with exit code {ended.exit_code}" if ended.exit_code >= 0 else f"by signal {-ended.exit_code}"
     told = last_telling_lines(ended.output)
-    return f"its process was ended {how}" + (f": {told}" if told else "")
+    return f"its process was ended {how_ended(ended)}" + (f": {told}" if told else "")

@@ -19,6 +19,7 @@ from selfdebug.pytest_process.child import Ended, run_child
 from selfdebug.pytest_process.command import Request, launch
 from selfdebug.pytest_process.forkserver import ForkServer
 from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.last_words import how_ended, last_telling_lines
 from selfdebug.pytest_process.orphans import adopting
 from selfdebug.pytest_process.preloaded import PreloadedServer
 from selfdebug.pytest_process.project import ProjectFiles
@@ -28,10 +29,7 @@ from selfdebug.pytest_process.warm import WarmServer
 
 __all__ = ["ForkServer", "Interpreter", "PreloadedServer", "PytestStartError", "WarmServer", "adopting", "run_pytest"]
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LAST_WORDS = 4_000
-_BAR = re.compile(r"^[=_\-\s]*$|^=+ .* =+$")
-_TELLING = re.compile(r"^E  +\S|\berror\b|^\S*(?:Error|Exception|Interrupt)\b", re.IGNORECASE)
 
 
 class PytestStartError(PytestRunError):
@@ -144,15 +142,5 @@ def _ticker(scratch: Scratch, progress: Callable[[int, int], None]) -> Callable[
 
 
 def _why_not_started(ended: Ended) -> str:
-    how = f"exit code {ended.exit_code}" if ended.exit_code >= 0 else f"signal {-ended.exit_code}"
     told = last_telling_lines(ended.output)
-    return f"pytest ended with {how} before its session began" + (f": {told}" if told else " and said nothing")
-
-
-def last_telling_lines(output: str) -> str:
-    """The part of an output that says most probably why it ended, without terminal escapes, at most 400 characters."""
-    lines = [_ESCAPE.sub("", line).rstrip() for line in output.split("\n")]
-    lines = [line for line in lines if line and not _BAR.match(line)]
-    telling = [line for line in lines if _TELLING.search(line)]
-    chosen = [re.sub(r"^E\s+", "", line).strip() for line in (telling or lines)[-2:]]
-    return " / ".join(chosen)[:400]
+    return f"pytest ended {how_ended(ended)} before its session began" + (f": {told}" if told else " and said nothing")

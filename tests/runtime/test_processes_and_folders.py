@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from runtime.conftest import write_files
 from selfdebug.errors import EnvironmentUnusableError
-from selfdebug.pytest_process import Interpreter, descendants, folders, last_telling_lines, run_pytest
+from selfdebug.pytest_process import Interpreter, descendants, folders, run_pytest
 from selfdebug.pytest_process.child import BoundedOutput, Launch, run_child
 from selfdebug.pytest_process.descendants import end_all, living
+from selfdebug.pytest_process.last_words import last_telling_lines
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import read_records
 
