@@ -55,6 +55,108 @@ case(
     "app:5 unknown?",
 )
 case(
+    "a part of a tuple that was put on a stack",
+    """
+    class Parser:
+        def __init__(self):
+            self.item = None
+            self.stack = []
+
+        def push(self, data):
+            self.stack.append((self.item, data))
+            self.item = {}
+
+        def pop(self):
+            item, data = self.stack.pop()
+            return item["x"]
+
+    def main():
+        parser = Parser()
+        parser.push("a")
+        parser.pop()
+    """,
+    "app:11 unpacking",
+    "app:7 put",
+    "app:7 item",
+    "app:3 explicit-none",
+)
+case(
+    "an empty list that somebody filled",
+    """
+    import json
+
+    def main():
+        rows = []
+        json.JSONDecoder(object_hook=rows.append).decode("{}")
+        rows.extend([{}.get("x")])
+        taken = rows.pop()
+        return taken.upper()
+    """,
+    "app:7 assignment",
+    "app:4 assignment",
+    "app:4 unknown?",
+)
+case(
+    "attributes that are private to two classes",
+    """
+    class Base:
+        def __init__(self):
+            self.__name = "base"
+
+    class Part(Base):
+        def __init__(self):
+            self.__name = None
+            super().__init__()
+
+        def shown(self):
+            name = self.__name
+            return name.upper()
+
+    def main():
+        Part().shown()
+    """,
+    "app:11 assignment",
+    "app:7 explicit-none",
+)
+case(
+    "nothing to number",
+    """
+    def main(rows=None):
+        for number, row in enumerate(rows):
+            print(number, row)
+    """,
+    "app:1 default",
+)
+case(
+    "keywords from a mapping without the key",
+    """
+    class Signer:
+        def __init__(self, key, method=None):
+            self.method = method
+
+        def sign(self):
+            return self.method()
+
+    def main():
+        options = {}
+        return Signer("k", **options).sign()
+    """,
+    "app:3 attribute",
+    "app:2 default",
+)
+case(
+    "no further keywords",
+    """
+    def options(**given):
+        return given.pop("size")
+
+    def main():
+        options()
+    """,
+    "app:2 missing-key",
+    "app:5 parameter",
+)
+case(
     "nested conditions",
     """
     def find(user, strict):

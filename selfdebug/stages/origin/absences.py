@@ -222,7 +222,7 @@ def absent_attribute(evidence: Evidence, owner: ast.expr, spot: Spot, value: Tra
     way = walk(evidence, quest)
     if not isinstance(around, ast.Attribute):
         return way
-    name = around.attr
+    name = evidence.program(spot).attribute(around)
     store = next(evidence.history.stores_to(value, f".{name}", spot.sequence), None)
     if store is not None and isinstance(store.target.ctx, ast.Del):
         sentence = f"{name} was deleted from it here."

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from codemods.selfdebug.scopes import parameter_defaults
-from selfdebug.model import TracedFrame
+from selfdebug.model import TracedFrame, TracedValue
+from selfdebug.stages.origin.contents import keys_in
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.program import FUNCTIONS, called_name, evaluated, in_order_of_evaluation
 from selfdebug.stages.origin.quest import Element, Evidence, Item, Path
@@ -112,7 +113,14 @@ def argument_for(evidence: Evidence, began: Began, name: str, path: Path = ()) -
             assert isinstance(call.func, ast.Attribute)
             return Argument(call.func.value, path)
     rest = next((keyword.value for keyword in call.keywords if keyword.arg is None), None)  # **options
-    return Argument(rest, (Item(name), *path)) if rest is not None else None
+    has_it = rest is not None and _may_have(evidence.value(rest, began.spot), name)
+    return Argument(rest, (Item(name), *path)) if rest is not None and has_it else None
+
+
+def _may_have(mapping: TracedValue | None, key: str) -> bool:
+    """Whether a mapping may have a key: unless all of its keys were recorded, and it is not among them."""
+    keys = keys_in(mapping) if mapping is not None else []
+    return mapping is None or mapping.size != len(keys) or key in keys
 
 
 def _part(evidence: Evidence, began: Began, collected: tuple[int | None, str | None], path: Path) -> Argument | None:

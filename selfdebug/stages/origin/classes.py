@@ -61,10 +61,11 @@ def _set_on_class(evidence: Evidence, quest: Quest, cls: str, name: str) -> Foun
 
 def _in_body(evidence: Evidence, quest: Quest, body: TracedFrame, name: str) -> Found | None:
     """A variable of the class itself."""
-    binding = latest_binding(evidence, [body], name, quest.spot)
+    own = name.removeprefix(f"_{body.function.lstrip('_')}") if "__" in name else name
+    binding = latest_binding(evidence, [body], own, quest.spot)
     if binding is None or isinstance(binding.clause, ast.FunctionDef | ast.AsyncFunctionDef):
         return None
-    agreed = evidence.agrees(quest, evidence.history.stored(name, binding.spot))
+    agreed = evidence.agrees(quest, evidence.history.stored(own, binding.spot))
     if agreed is False:
         return evidence.unknown(quest, f"the class {body.function} had another {name}")
     found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed)))

@@ -252,7 +252,7 @@ class History:
                 if step.kind != "line":
                     continue
                 for clause, target in program.stored_at(step.line):
-                    name = f".{target.attr}" if isinstance(target, ast.Attribute) else "[]"
+                    name = f".{program.attribute(target)}" if isinstance(target, ast.Attribute) else "[]"
                     found.setdefault(name, []).append(Store(Spot(frame, index), clause, target))
         for stores in found.values():
             stores.sort(key=lambda store: store.spot.sequence)

@@ -87,6 +87,8 @@ def _changed_elsewhere(evidence: Evidence, quest: Quest) -> Found:
                 called = evidence.text(call.func, spot)
                 sentence = f"{made}; {called}() got it at {frame.file}:{spot.step.line} and may have put it in."
                 return evidence.end(quest, "outside", sentence, observed=False)
+    if not list(ast.iter_child_nodes(quest.expression))[: -1 if hasattr(quest.expression, "ctx") else None]:
+        return evidence.unknown(quest, f"{made} empty, and what put it in was not seen")
     return evidence.end(quest, "literal", f"{made}.", observed=False)
 
 

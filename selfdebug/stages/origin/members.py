@@ -28,12 +28,12 @@ def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
             link = evidence.link(quest, "property", sentence)
             found = from_step(evidence, quest, made, made[0].function)
             return Found((link, *found.links), found.next)
-    owner = evidence.value(node.value, quest.spot)
+    owner, name = evidence.value(node.value, quest.spot), evidence.program(quest.spot).attribute(node)
     if owner is None:
-        return Found((), quest.at(node.value, path=(Member(node.attr), *quest.path)))
+        return Found((), quest.at(node.value, path=(Member(name), *quest.path)))
     if owner.type == "module":
         return _of_module(evidence, quest, node)
-    return attribute_of(evidence, quest, owner, node.attr)
+    return attribute_of(evidence, quest, owner, name)
 
 
 def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str, before: int | None = None) -> Found:

@@ -11,7 +11,7 @@ from selfdebug.stages.origin.arguments import Began, argument_for, call_of, defa
 from selfdebug.stages.origin.callbacks import from_outside, from_partial, started_elsewhere
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import called_name
+from selfdebug.stages.origin.program import FUNCTIONS, called_name
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
 
@@ -52,6 +52,10 @@ def _defaulted(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, nam
         link = evidence.link(quest, "parameter", sentence, spot=spot, node=aliased, observed=False)
         return Found((link,), quest.at(aliased, spot))
     default = default_of(scope, name)
+    given = dict(frame.arguments).get(name)
+    if default is None and _is_star(scope, name) and not quest.path and given is not None and given.size == 0:
+        sentence = f"{frame.function}() was called with nothing for {name} here, so that is empty."
+        return Found((evidence.link(quest, "parameter", sentence, spot=spot, node=call),))
     if default is None:
         return evidence.unknown(quest, f"the call at line {spot.step.line} does not show what it passed for {name}")
     sentence = (
@@ -61,6 +65,12 @@ def _defaulted(evidence: Evidence, quest: Quest, spot: Spot, scope: ast.AST, nam
     own = Spot(frame, 0)
     link = evidence.link(quest, "default", sentence, spot=own, node=default, clause=_function(scope))
     return Found((link,), None if isinstance(default, ast.Constant) else quest.at(default, own))
+
+
+def _is_star(scope: ast.AST, name: str) -> bool:
+    """Whether a parameter takes the rest of the arguments."""
+    assert isinstance(scope, FUNCTIONS)
+    return any(star is not None and star.arg == name for star in (scope.args.vararg, scope.args.kwarg))
 
 
 def _of_alias(evidence: Evidence, quest: Quest, spot: Spot, call: ast.Call) -> ast.expr | None:

@@ -105,14 +105,22 @@ class Program:
                     found.setdefault(constant[0], []).append((clause, node.value))
         return found
 
+    def attribute(self, node: ast.Attribute) -> str:
+        """The name of an attribute as it is in the object: with that of the class, where it is private to it."""
+        name = node.attr
+        if not name.startswith("__") or name.endswith("__"):
+            return name
+        owner = next((around.name for around in self.around(node) if isinstance(around, ast.ClassDef)), "")
+        return f"_{owner.lstrip('_')}{name}" if owner else name
+
     def attributes_set(self, method: ast.AST, owner: str) -> Iterator[tuple[Clause, str]]:
         """The clauses of a method that store an attribute of the object that it calls `owner`."""
         for node in ast.walk(method):
             match node:
-                case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()) if name == owner:
+                case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store()) if name == owner:
                     clause = self.clause_of(node)
                     if clause is not None:
-                        yield clause, attribute
+                        yield clause, self.attribute(node)
 
     def clause_of(self, node: ast.AST) -> Clause | None:
         """The clause to which an expression belongs."""

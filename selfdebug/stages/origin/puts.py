@@ -167,11 +167,23 @@ def _added(change: Change) -> ast.expr | None:
 
 
 def _may_be(evidence: Evidence, quest: Quest, argument: ast.expr, change: Change) -> bool:
-    inner = quest.at(argument, change.spot, quest.path[1:])
-    if isinstance(argument, ast.Constant):
-        return evidence.may_be(inner, argument)
-    held = evidence.value(argument, change.spot)
+    part, way = part_of(argument, quest.path[1:])
+    inner = quest.at(part, change.spot, way)
+    if isinstance(part, ast.Constant):
+        return evidence.may_be(inner, part)
+    held = evidence.value(part, change.spot)
     return evidence.agrees(inner, held) is True
+
+
+def part_of(display: ast.expr, path: Path) -> tuple[ast.expr, Path]:
+    """The expression in a display that a way of positions leads to, and what is left of the way."""
+    while path and isinstance(path[0], Item) and isinstance(display, ast.Tuple | ast.List):
+        key = path[0].key
+        is_there = isinstance(key, int) and -len(display.elts) <= key < len(display.elts)
+        if not is_there or any(isinstance(one, ast.Starred) for one in display.elts) or not isinstance(key, int):
+            break
+        display, path = display.elts[key], path[1:]
+    return display, path
 
 
 def _put(evidence: Evidence, quest: Quest, change: Change, argument: ast.expr, way: Path) -> Found:

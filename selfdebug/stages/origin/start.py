@@ -30,10 +30,17 @@ def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str
         case FaultKind.DELIBERATE_RAISE:
             return raised_on_purpose(evidence, spot)
     found = (evidence.program(spot).expression_at(receiver.receiver) for receiver in location.receivers)
-    expression = next((node for node in found if node is not None and not isinstance(node, ast.Constant)), None)
+    nodes = [node for node in found if node is not None and not isinstance(node, ast.Constant)]
+    expression = _first_none(evidence, nodes, spot) if location.kind.is_none else next(iter(nodes), None)
     if location.kind is FaultKind.OTHER and expression is not None:
         expression = _argument_of(evidence, expression, spot)
     return () if expression is None else _of_receiver(evidence, location.kind, expression, spot)
+
+
+def _first_none(evidence: Evidence, receivers: list[ast.expr], spot: Spot) -> ast.expr | None:
+    """The first receiver that was None; where none is known to have been, the likeliest."""
+    held = ((node, evidence.value(node, spot)) for node in receivers)
+    return next((node for node, value in held if value is not None and value.is_none), next(iter(receivers), None))
 
 
 def _of_part(evidence: Evidence, receiver: ast.expr, spot: Spot) -> tuple[Link, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections import deque
 from typing import Any, Dict, Iterator, NamedTuple
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)  # what a generator expression gives is recorded anyway
@@ -50,7 +51,7 @@ def watched_lines(path: str, module_globals: dict[str, Any]) -> Lines:
         return {}
     reads: dict[int, dict[str, Watch]] = {}
     stores: dict[int, dict[str, Watch]] = {}
-    for clause in ast.walk(tree):
+    for clause, owner in _with_classes(tree):
         if not isinstance(clause, (ast.stmt, ast.ExceptHandler)) and type(clause).__name__ != "match_case":
             continue
         own = list(_own_nodes(clause))
@@ -60,12 +61,30 @@ def watched_lines(path: str, module_globals: dict[str, Any]) -> Lines:
                 found = (stores if is_store else reads).setdefault(line, {})
                 if len(found) < MAX_WATCHES:
                     for watch in chain:
-                        found.setdefault(watch.key, watch)
+                        found.setdefault(watch.key, _mangled(watch, owner))
     repeated = _repeated(tree)
     return {
         line: Watched(tuple(reads.get(line, {}).values()), tuple(stores.get(line, {}).values()), line in repeated)
         for line in {*reads, *stores, *repeated}
     }
+
+
+def _with_classes(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """All nodes, the outer before the inner ones, each with the name of the class around it."""
+    todo = deque([(tree, "")])
+    while todo:
+        node, owner = todo.popleft()
+        yield node, owner
+        inner = node.name if isinstance(node, ast.ClassDef) else owner
+        todo.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _mangled(watch: Watch, owner: str) -> Watch:
+    """The attribute as it is called in the object: with the name of the class, where it is private to that."""
+    name = watch.argument
+    if watch.operation != "attribute" or not owner or not name.startswith("__") or name.endswith("__"):
+        return watch
+    return watch._replace(argument="_" + owner.lstrip("_") + name)
 
 
 def _repeated(tree: ast.AST) -> set[int]:
