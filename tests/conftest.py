@@ -18,8 +18,8 @@ STARTS_COVERAGE = {
 }
 """What makes coverage measure each process that is started."""
 
-MEASURED = {"batch", "codemods", "pytest_plugin", "runtime", "static", "warm"}
-"""The folders of tests about code that runs only in processes which they start."""
+MEASURED = ("batch/", "codemods/", "origin/test_why.py", "pytest_plugin/", "runtime/", "static/", "warm/")
+"""The tests of code that runs only in processes which they start."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -27,7 +27,13 @@ def state_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Dry runs, and runs in projects that cannot be written, keep their traces in a folder of this test session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        # The plugin of a library of ours, which no project of these tests uses; it takes as long to start as pytest.
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def without_a_slow_plugin() -> Iterator[None]:
+    """Projects under test do without the plugin of a library that only we use: it takes as long to start as pytest."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_ADDOPTS", "-p no:anyio")
         yield
 
@@ -41,7 +47,7 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before any fixture of the test."""
-    is_measured = item.path.relative_to(Path(__file__).parent).parts[0] in MEASURED
+    is_measured = item.path.relative_to(Path(__file__).parent).as_posix().startswith(MEASURED)
     for name, value in STARTS_COVERAGE.items():
         if is_measured:
             os.environ[name] = value
