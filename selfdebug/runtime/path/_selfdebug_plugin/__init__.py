@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     records = os.environ.get(RECORDS)
     if not records:
         return
-    journal = Journal(records)
+    journal, root = Journal(records), os.environ.get(ROOT, os.getcwd())
     finder = recorder = None
     if os.environ.get(SOURCES):
         finder = MemoryFinder.from_index(os.environ[SOURCES], journal)
@@ -54,33 +54,43 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if os.environ.get(PROBES):
         recorder = Recorder(journal)
         recorder.install()
-    reporter = Reporter(journal, os.environ.get(ROOT, os.getcwd()), recorder, finder)
+    reporter = Reporter(journal, root, recorder, finder)
     pluginmanager.register(reporter, "selfdebug-reporter")
+    _serve_forks(pluginmanager, journal, reporter, finder)
+    _watch(pluginmanager, journal, root)
+
+
+def _serve_forks(
+    pluginmanager: pytest.PytestPluginManager, journal: Journal, reporter: Reporter, finder: MemoryFinder | None
+) -> None:
+    """Make a server of the process, where that is asked for."""
     if os.environ.get(WARM):
         from .warm import WarmSession
 
-        session = WarmSession(int(os.environ[WARM]), journal, reporter, finder)
-        pluginmanager.register(session, "selfdebug-warm-session")
+        warm = WarmSession(int(os.environ[WARM]), journal, reporter, finder)
+        pluginmanager.register(warm, "selfdebug-warm-session")
     if os.environ.get(PRELOADED):
         from .preloading import PreloadedSession
 
-        pluginmanager.register(
-            PreloadedSession(int(os.environ[PRELOADED]), journal, reporter, finder), "selfdebug-preloaded-session"
-        )
+        preloaded = PreloadedSession(int(os.environ[PRELOADED]), journal, reporter, finder)
+        pluginmanager.register(preloaded, "selfdebug-preloaded-session")
+
+
+def _watch(pluginmanager: pytest.PytestPluginManager, journal: Journal, root: str) -> None:
+    """Watch what the project's code does, or which tests fail, as far as that is asked for."""
     if os.environ.get(TRACE):
         from .tracing import Tracer
 
-        tracer = Tracer(journal, os.environ.get(ROOT, os.getcwd()), os.environ[TRACE])
+        tracer = Tracer(journal, root, os.environ[TRACE])
         pluginmanager.register(tracer, "selfdebug-tracer")
         tracer.start()
     if os.environ.get(CALLS):
         from .covering import CallsByTest
 
-        calls = CallsByTest(journal, os.environ.get(ROOT, os.getcwd()))
+        calls = CallsByTest(journal, root)
         pluginmanager.register(calls, "selfdebug-calls")
         calls.start()
     if os.environ.get(PASSING):
         from .halting import Halt
 
-        halt = Halt.from_file(journal, os.environ.get(ROOT, os.getcwd()), os.environ[PASSING])
-        pluginmanager.register(halt, "selfdebug-halt")
+        pluginmanager.register(Halt.from_file(journal, root, os.environ[PASSING]), "selfdebug-halt")
