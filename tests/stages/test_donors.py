@@ -154,6 +154,16 @@ def test_the_classes_that_the_project_asks_for_are_asked_here_too() -> None:
     assert not [one for one, _ in first_fits(text.replace("dict", "unknown.T"), 6, error) if one.test == "isinstance"]
 
 
+def test_a_look_up_beside_others_gets_their_neutral_default() -> None:
+    text = (
+        "def a(f):\n    try:\n        return f.__qualname__\n    except AttributeError:\n        return 'nameless'\n"
+        "def b(f):\n    doc = getattr(f, '__doc__', None)\n    name = f.__qualname__\n    return doc, name\n"
+    )
+    error = ExceptionRecord("AttributeError", "'A' object has no attribute '__qualname__'")
+    first = next(each for each, _ in first_fits(text, 8, error) if each.guard == "getattr-default")
+    assert (first.default, first.donor) == ("None", "as in m.py:7")
+
+
 def test_a_value_of_another_kind_is_made_what_the_project_makes_of_it() -> None:
     text = (
         "from keys import getter\n"

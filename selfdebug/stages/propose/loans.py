@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from codemods.selfdebug.base import Family
 from codemods.selfdebug.source import Source
 from selfdebug.model import ExceptionRecord, FaultKind, FaultLocation, Receiver
-from selfdebug.stages.propose.defaults import Default
+from selfdebug.stages.propose.defaults import NEUTRAL, Default
 from selfdebug.stages.propose.donors import Donor, Lack, aliases_in, words_of
 from selfdebug.stages.propose.expectations import enclosing_function
 from selfdebug.stages.propose.mine import Mine
@@ -31,6 +31,7 @@ _IN_FUNCTION, _IN_CLASS, _IN_FILE, _ELSEWHERE = 0, 1, 2, 3
 _LOOSE = 2  # what a default costs whose donor may be about something else
 _OF_ANOTHER = 1  # and by how much more where it stood in for another variable, which may be of another class
 _BONUS = (4, 4, 3, 2)
+_SAME_WAY = -1  # what the function itself looks up has this neutral default
 _ALSO_EXPECTED = -4  # the project's own fallback, and the failing test names it
 _MOST = 6
 
@@ -124,6 +125,7 @@ class Loans:
             if (loan.is_alike or _is_custom(loan)) and can_stand(donor.fallback, readable):
                 lent += 1
                 cost = loan.distance // _ELSEWHERE if loan.is_alike else _LOOSE
+                cost = _SAME_WAY if _is_same_way(loan) else cost
                 cost += _OF_ANOTHER if donor.family is Family.SUBSTITUTION and not loan.is_alike else 0
                 cost += _ALSO_EXPECTED if donor.fallback in expected else 0
                 yield Default(donor.fallback, donor.sentence, cost, donor.sentence)
@@ -152,6 +154,12 @@ class Loans:
             is_asked = loan.donor.lack is Lack.CLASS and loan.is_alike and bool(names)
             if is_asked and all(name.partition(".")[0] in readable for name in names):
                 yield names
+
+
+def _is_same_way(loan: Loan) -> bool:
+    """Whether a look-up beside this one has a neutral default: the lines of a function are much alike."""
+    is_beside = loan.distance == _IN_FUNCTION and loan.donor.family is Family.LOOKUP_DEFAULT
+    return is_beside and loan.donor.fallback in NEUTRAL
 
 
 def _is_custom(loan: Loan) -> bool:
