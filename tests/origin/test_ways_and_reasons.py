@@ -119,6 +119,25 @@ case(
     "app:7 explicit-none",
 )
 case(
+    "an object whose method gives it back",
+    """
+    class Table:
+        def add(self, row):
+            self.row = row
+            return self
+
+        def draw(self):
+            return self.width
+
+    def main():
+        return Table().add([1]).draw()
+    """,
+    "app:10 parameter",
+    "app:4 return",
+    "app:10 parameter",
+    "app:10 constructed",
+)
+case(
     "nothing to number",
     """
     def main(rows=None):

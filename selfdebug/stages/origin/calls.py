@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame, TracedStep, TracedValue
@@ -47,11 +48,24 @@ def follow_call(evidence: Evidence, quest: Quest) -> Found:
     )
     if told is not None:
         return told
-    others = [made for made in evidence.history.made_during(quest.spot) if evidence.agrees(quest, made[1].value)]
+    others = list(_made_within(evidence, quest, call))
     if others and not quest.path:
         one = len({frame.number for frame, _ in others}) == 1
         return from_step(evidence, quest, others[-1], others[-1][0].function, observed=one or not quest.value.is_none)
     return ran_elsewhere(evidence, quest, call) or known.outside(evidence, quest, call)
+
+
+def _made_within(evidence: Evidence, quest: Quest, call: ast.Call) -> Iterator[Made]:
+    """What functions gave that the call may have run: not what other calls of the clause returned, nor for a class."""
+    if called_name(call.func) == quest.value.type.rpartition(".")[2]:
+        return
+    clause = evidence.program(quest.spot).clause_of(call)
+    nodes = evaluated(clause) if clause is not None else ()
+    named = {called_name(node.func) for node in nodes if isinstance(node, ast.Call) and node is not call}
+    for frame, step in evidence.history.made_during(quest.spot):
+        is_of_another = step.kind == "return" and frame.way == 0 and frame.function in named
+        if evidence.agrees(quest, step.value) and not is_of_another:
+            yield frame, step
 
 
 def _is_generator(evidence: Evidence, quest: Quest, call: ast.Call) -> bool:
