@@ -52,8 +52,8 @@ CASES = [
     (
         "bytes where a text is searched",
         "def f(s):\n    return s.startswith('#')\n",
-        "assert f('#') and not f('a')\nassert f(b'#') is True\nassert f(b'a') is False",
-        ("coercion", "return (s.decode() if isinstance(s, bytes) else s).startswith('#')", 12),
+        "assert f('#') and not f('a')\nassert f(b'#') is True",
+        ("coercion", "return (s.decode() if isinstance(s, bytes) else s).startswith('#')", 1),
     ),
     (
         "a text where a number is added",

@@ -152,6 +152,12 @@ class Choices:
         last_names = (name.rpartition(".")[2] for name in (value.type, *value.bases))
         return next((name for each in last_names if (name := spelling(each, self._site.source.tree))), None)
 
+    def converts_as_seen(self, guard: Guard, classes: tuple[str, ...]) -> bool:
+        """Whether a guard makes the value one of a class that the receiver had where it worked."""
+        is_conversion = guard.family is Family.COERCION and len(classes) == 2
+        is_wrong = self._site.location.kind is FaultKind.WRONG_TYPE
+        return is_conversion and is_wrong and classes[1] in self._types()[1]
+
     def has_worked(self, test: Test) -> bool:
         """Whether the receiver was called with success elsewhere, so that it is no value by itself."""
         return test is Test.CALLABLE and bool(self._types()[1])

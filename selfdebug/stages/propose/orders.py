@@ -37,6 +37,7 @@ _UNCONDITIONAL = {
     FaultKind.WRONG_TYPE: {Family.COERCION, Family.HANDLER},
     FaultKind.EMPTY: {Family.LOOKUP_DEFAULT, Family.HANDLER},
 }
+_AS_SEEN = 9  # a value of the wrong class is made one of the class that works: nothing of it is lost
 _OWN = 5  # an object that lacks an attribute of its own was not initialised
 # Two defaults a guard come first; each further one waits, so that no guard starves the next.
 _FURTHER_DEFAULT = 2
@@ -68,12 +69,13 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
         base += _OWN if test is Test.HAS_ATTRIBUTE and receiver.code == "self" else 0
         form = found.loans.form(guard.family)
         for classes in found.classes(guard, test):
+            cost = base - (_AS_SEEN if found.converts_as_seen(guard, classes) else 0)
             if guard.default_use is not DefaultUse.REQUIRED:
-                yield Order(guard, test, classes, None, base + found.cost_of_none(guard), form)
+                yield Order(guard, test, classes, None, cost + found.cost_of_none(guard), form)
             if guard.default_use is not DefaultUse.NONE:
                 for place, default in enumerate(found.of(guard, test)):
                     late = max(0, place - 1) * _FURTHER_DEFAULT + ranking.falsy_cost(guard, default)
-                    yield Order(guard, test, classes, default, base + default.cost + late, default.donor or form)
+                    yield Order(guard, test, classes, default, cost + default.cost + late, default.donor or form)
 
 
 def _is_for(guard: Guard, test: Test, site: LocatedSite, statement: ast.stmt | None) -> bool:
