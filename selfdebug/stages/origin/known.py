@@ -190,7 +190,7 @@ def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
         and (held := evidence.value(argument, quest.spot)) is not None
         and held.type not in _NOT_SHOWN
     )
-    what = evidence.with_path("", quest.path)
-    gave = f"gave an object whose {what} was {quest.text}" if what else f"gave {quest.text}"
-    sentence = f"{text}() {gave}; its code is {evidence.outside}" + (f" ({given})." if given else ".")
+    gave = f"{evidence.with_path(f'{text}()', quest.path)} was" if quest.path else f"{text}() gave"
+    sentence = f"{gave} {quest.text}; its code is {evidence.outside}" + (f" ({given})." if given else ".")
+    sentence = sentence[0].upper() + sentence[1:] if sentence.startswith("element ") else sentence
     return evidence.end(quest, "outside", sentence, observed=not quest.path)
