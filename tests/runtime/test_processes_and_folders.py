@@ -76,18 +76,17 @@ def test_something_is_done_while_the_program_runs(tmp_path: Path) -> None:
 
 
 def test_what_fails_meanwhile_leaves_no_process(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+
     def fail() -> None:
+        while not (pid.exists() and pid.read_text().endswith("\n")):
+            time.sleep(0.01)
         raise RuntimeError("meanwhile")
 
+    launch = Launch(("sh", "-c", "echo $$ > pid; sleep 20"), tmp_path, dict(os.environ), uuid.uuid4().hex)
     with pytest.raises(RuntimeError, match="meanwhile"):
-        run_child(
-            Launch(("sh", "-c", "echo $$ > pid; sleep 20"), tmp_path, dict(os.environ), uuid.uuid4().hex),
-            20.0,
-            None,
-            fail,
-        )
-    pid = (tmp_path / "pid").read_text().strip() if (tmp_path / "pid").exists() else None
-    assert pid is None or not Path("/proc", pid).exists()
+        run_child(launch, 20.0, None, fail)
+    assert not Path("/proc", pid.read_text().strip()).exists()
 
 
 def test_a_run_whose_parent_was_killed_is_cleared_away_by_the_next(tmp_path: Path) -> None:
