@@ -54,6 +54,9 @@ class _Wanted:
         code = f"({ast.unparse(subject)})"
         self.holds = _dump(condition.holds.replace("_subject_", code))
         self.fails = _dump(condition.fails.replace("_subject_", code))
+        wanted = _parsed(condition.holds.replace("_subject_", code))
+        is_exact = isinstance(wanted, ast.Compare) and isinstance(wanted.ops[0], ast.Eq)
+        self.least = None if is_exact else _least_length(wanted, True, self.subject)
 
     def follows_from(self, fact: ast.expr, truth: bool) -> bool:
         if isinstance(fact, ast.UnaryOp) and isinstance(fact.op, ast.Not):
@@ -69,14 +72,39 @@ class _Wanted:
         dump = ast.dump(fact)
         if dump == (self.holds if truth else self.fails):
             return True
+        if self.test is Test.IN_RANGE:
+            return self._is_long_enough(fact, truth)
         if self.test is not Test.NOT_NONE or not truth:
             return False
         return dump == self.subject or self._asks_class(fact)
+
+    def _is_long_enough(self, fact: ast.expr, truth: bool) -> bool:
+        """Whether so many items are known of as the condition wants at least; an exact length is told by its text."""
+        known = _least_length(fact, truth, self.subject)
+        return known is not None and self.least is not None and known >= self.least
 
     def _asks_class(self, fact: ast.expr) -> bool:
         if not (isinstance(fact, ast.Call) and isinstance(fact.func, ast.Name) and fact.args):
             return False
         return fact.func.id == "isinstance" and ast.dump(fact.args[0]) == self.subject
+
+
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.NotEq: ast.Eq}
+_MORE: dict[type[ast.cmpop], int] = {ast.GtE: 0, ast.Gt: 1, ast.Eq: 0}
+"""How many more than the number that it names a comparison of a length promises."""
+
+
+def _least_length(fact: ast.expr, truth: bool, subject: str) -> int | None:
+    """How many items the subject, an ast dump, has at least if a comparison of its length is so; None: no telling."""
+    match fact:
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="len"), args=[asked]),
+            ops=[operator],
+            comparators=[ast.Constant(value=int(number))],
+        ) if ast.dump(asked) == subject:
+            more = _MORE.get(type(operator) if truth else _OPPOSITES.get(type(operator), ast.cmpop))
+            return None if more is None else number + more
+    return None
 
 
 class _Unbound(ast.NodeTransformer):
