@@ -1,7 +1,8 @@
-"""How deeply libcst nests a statement, counted without recursion before libcst sees it.
+"""How deeply libcst nests a statement, and of how many nodes, counted without recursion before libcst sees it.
 
 Its native parser recurses on the machine's stack, which overflows without an exception (measured: at 3,000 levels), and
-it nests where the ast is flat: `a or b or c`, the loops of a comprehension, and strings side by side.
+it nests where the ast is flat: `a or b or c`, the loops of a comprehension, and strings side by side. What is flat and
+enormous, a table of data, takes it seconds for every 20,000 nodes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Container, Iterable
 from codemods.selfdebug.base import RefusedError
 
 MAX_DEPTH = 150
+MAX_NODES = 20_000
 _QUOTES = ('"', "'")
 # From Python 3.12 on, an f-string is many tokens: what is between the first and the last of them is a level deeper.
 _LEVELS = {
@@ -28,13 +30,17 @@ _BETWEEN = frozenset({tokenize.NL, tokenize.COMMENT, *_LEVELS})
 
 
 def refuse_deep(nodes: Iterable[ast.AST], text: str, hidden: Container[int] = ()) -> None:
-    """Raise RefusedError where libcst would nest the `nodes`, whose source is `text`, too deeply to be safe.
+    """Raise RefusedError where libcst would nest the `nodes`, whose source is `text`, too deeply, or take too long.
 
     What has its `id` in `hidden` is not shown to libcst.
     """
     todo = [(node, 1) for node in nodes]
+    seen = 0
     while todo:
         node, depth = todo.pop()
+        seen += 1
+        if seen > MAX_NODES:
+            raise RefusedError("the statement is too large to be rewritten")
         depth += _more_levels(node)
         if depth > MAX_DEPTH:
             raise RefusedError("the statement is too deeply nested")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 BOM = b"\xef\xbb\xbf"
 _LONE_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+_LONG_NUMBER = re.compile(r"0[xob][0-9a-f_]{3000}", re.IGNORECASE)
 
 Clause = ast.stmt | ast.ExceptHandler | ast.match_case
 """What can hold a target of its own: a statement, an `except` clause, a `case` clause."""
@@ -113,6 +114,8 @@ class Source:
             raise RefusedError(f"{line} does not parse: {getattr(error, 'msg', error)}") from error
         except (RecursionError, MemoryError) as error:
             raise RefusedError("the file is nested too deeply to be parsed") from error
+        if _LONG_NUMBER.search(text) and any(map(_is_unspeakable, ast.walk(tree))):
+            raise RefusedError("the file has a number with more digits than Python would show")
         lines = split_lines(text)
         starts = [0]
         for line in lines:
@@ -249,6 +252,16 @@ def _start(node: ast.AST) -> tuple[int, int]:
 def _end(node: ast.AST) -> tuple[int, int]:
     end: tuple[int, int] = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # set by ast.parse
     return end
+
+
+def _is_unspeakable(node: ast.AST) -> bool:
+    """Whether a node is a number that has no `repr`, which comparisons of trees need (Python 3.11, 4,300 digits)."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        try:
+            repr(node.value)
+        except ValueError:
+            return True
+    return False
 
 
 @lru_cache(maxsize=4)

@@ -76,6 +76,25 @@ def test_what_is_long_and_not_deep_is_edited(kind: str) -> None:
     assert converted(f"x = {FLAT[kind](500)}\n").startswith("str(")
 
 
+def test_an_enormous_table_is_refused_at_once() -> None:
+    text = "x = [" + "('a', 1), " * 10_000 + "]\n"
+    with pytest.raises(RefusedError, match="too large"):
+        converted(text)
+    with pytest.raises(RefusedError, match="too large"):
+        probe(text.encode(), 1)
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 5_000, "0b" + "1" * 20_000])
+def test_a_number_that_python_would_not_show_is_refused(number: str) -> None:
+    with pytest.raises(RefusedError, match="more digits"):
+        Source.parse(f"x = {number}\n".encode())
+
+
+@pytest.mark.parametrize("text", ["'0x" + "f" * 5_000 + "'", "0x" + "f" * 3_000, "0b" + "1" * 4_000])
+def test_what_only_looks_like_such_a_number_is_read(text: str) -> None:
+    assert Source.parse(f"x = {text}\n".encode()).tree.body
+
+
 def test_the_body_of_a_compound_statement_is_not_shown_to_a_probe() -> None:
     deep = " or ".join(["a"] * 5_000)
     probed = probe(f"if x.y:\n    z = {deep}\n".encode(), Span(1, 0, 1, 7))
