@@ -20,7 +20,7 @@ from selfdebug.model import Repair
 from selfdebug.reports.page import TimelineStep, page
 from selfdebug.reports.page.diff_rows import Cell, Row, rows
 from selfdebug.reports.run_document import document
-from selfdebug.reports.samples import KEPT, NOTHING_FAILED, ROLLED_BACK
+from selfdebug.reports.samples import COMPARED, KEPT, NOTHING_FAILED, ROLLED_BACK
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -64,6 +64,26 @@ def test_a_crash_without_values_origin_or_receiver_is_shown_all_the_same() -> No
     assert "<h2>Crash 1: shop/discount.py:8</h2>" in written
     assert "<mark" not in written
     assert "Where the value came from" not in written
+
+
+def test_a_reviewer_sees_how_often_it_acted_how_to_pin_it_and_what_else_would_pass() -> None:
+    found = document(COMPARED)
+    (guard,) = found["patches"][0]["guards"]
+    (pin,), (other,) = guard["pins"], guard["alternatives"]
+    written = page(found).decode()
+    for shown in (f"To pin it:<pre>{pin['suggestion']}</pre>", f"<p>{other['message']}</p>", "<p>It acted once"):
+        assert shown in written
+    assert "<summary>Its diff</summary>" in written
+    other["same"], guard["firings"], pin["suggestion"] = True, None, None
+    bare = page(found).decode()
+    for absent in ("To pin it", other["message"], "It acted", "Its diff"):
+        assert absent not in bare
+
+
+def test_a_long_value_stands_below_its_beginning() -> None:
+    found: dict[str, Any] = document(KEPT)
+    found["probes"][0]["value"]["repr"] = "7" * 121
+    assert f"<summary><code>{'7' * 120}…</code></summary>" in page(found).decode()
 
 
 def test_a_statement_over_several_lines_is_marked_on_its_own_line() -> None:

@@ -7,11 +7,15 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from codemods.selfdebug.spans import split_lines
+from selfdebug.model import Firing
+from selfdebug.reports.judging import firing_sentence
 from selfdebug.reports.page.diff_rows import Cell, rows
 from selfdebug.reports.page.elements import Child, element
 from selfdebug.reports.page.origin_picture import origin_picture
 from selfdebug.reports.page.steps import TimelineStep, bars
 
+_LONG = 120
+"""Characters of a value that is shown whole without a click."""
 _VERDICTS = {"pass": "good", "partial": "warning", "fail": "bad"}
 
 
@@ -128,10 +132,17 @@ def _value(name: str, value: dict[str, Any], when: str) -> Element:
         "tr",
         None,
         element("td", None, element("code", None, name)),
-        element("td", None, shown, marks),
+        element("td", None, _foldable(value["repr"], shown), marks),
         element("td", None, value["type"]),
         element("td", None, when),
     )
+
+
+def _foldable(text: str, shown: Element) -> Element:
+    """What is shown of a text, below its beginning where it would take many lines."""
+    if len(text) <= _LONG:
+        return shown
+    return element("details", None, element("summary", None, element("code", None, f"{text[:_LONG]}…")), shown)
 
 
 def _origin(links: Sequence[dict[str, Any]], anchor: str) -> Iterator[Element]:
@@ -176,10 +187,32 @@ def _patch(patch: dict[str, Any]) -> Iterator[Element]:
         default = f", default {guard['default']}" if guard["default"] is not None else ""
         why = f": {guard['reason']}" if guard["reason"] else ""
         yield element("p", None, element("code", None, guard["guard"]), f" on {guard['receiver']}{default}{why}")
+        yield from _acting(guard)
     body = [_row(row.before, row.after) if row else _gap() for row in rows(patch["diff"])]
     yield _table("Before and after, side by side", ("", "Before", "", "After"), body)
     diff = element("pre", {"class": "diff"}, *_diff(patch["diff"]))
     yield element("details", None, element("summary", None, "As a diff"), diff)
+    for guard in patch["guards"]:
+        yield from _alternatives(guard)
+
+
+def _acting(guard: dict[str, Any]) -> Iterator[Element]:
+    counted = [Firing(each["node_id"], each["acted"], each["reached"], each["cut"]) for each in guard["firings"] or ()]
+    if counted:
+        yield element("p", None, f"It {firing_sentence(counted)}")
+
+
+def _alternatives(guard: dict[str, Any]) -> Iterator[Element]:
+    """The other patches that the tests accept and that do something else, each with the difference."""
+    others = [other for other in guard["alternatives"] if not other["same"]]
+    if others:
+        yield element("h4", None, f"Also plausible, other than {guard['guard']}")
+    for other in others:
+        default = f", default {other['default']}" if other["default"] is not None else ""
+        yield element("p", None, element("code", None, other["guard"]), f" on {other['receiver']}{default}")
+        yield element("p", None, other["message"])
+        diff = element("pre", {"class": "diff"}, *_diff(other["diff"]))
+        yield element("details", None, element("summary", None, "Its diff"), diff)
 
 
 def _row(before: Cell | None, after: Cell | None) -> Element:
@@ -213,8 +246,19 @@ def not_pinned(document: dict[str, Any]) -> Element | None:
     loose = [pin for pin in pins if not pin["pinned"]]
     if not loose:
         return None
-    items = [element("li", None, element("strong", None, pin["part"]), f": {pin['message']}") for pin in loose]
-    return _section("pins", "Not pinned by any test", element("ul", None, *items))
+    return _section("pins", "Not pinned by any test", element("ul", None, *map(_pin, loose)))
+
+
+def _pin(pin: dict[str, Any]) -> Element:
+    remedy = element("pre", None, pin["suggestion"]) if pin["suggestion"] else None
+    return element(
+        "li",
+        None,
+        element("strong", None, pin["part"]),
+        f": {pin['message']}",
+        " To pin it:" if pin["suggestion"] else None,
+        remedy,
+    )
 
 
 # ---------------------------------------------------------------- how it was found
