@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,12 +77,14 @@ class Terminal:
         os.write(self.controller, text)
 
     def end(self) -> tuple[int, str]:
-        """Wait for the end; the exit code and the report."""
-        while self._read():
-            pass
-        report, _ = self.child.communicate(timeout=60)
+        """Wait for the end; the exit code and the report, which may be longer than a pipe holds."""
+        with ThreadPoolExecutor(1) as beside:
+            report = beside.submit(self.child.communicate)
+            while self._read():
+                pass
+            written, _ = report.result(timeout=60)
         os.close(self.controller)
-        return self.child.returncode, report.decode()
+        return self.child.returncode, written.decode()
 
     @property
     def text(self) -> str:
