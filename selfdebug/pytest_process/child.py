@@ -18,6 +18,7 @@ from pathlib import Path
 from selfdebug.errors import EnvironmentUnusableError
 from selfdebug.pytest_process import orphans
 from selfdebug.pytest_process.descendants import end_all
+from selfdebug.pytest_process.interrupts import held_back
 
 _CHUNK = 65_536
 _POLL_SECONDS = 0.05
@@ -93,21 +94,23 @@ def run_child(
     Raises EnvironmentUnusableError when the program cannot be started.
     """
     started = time.monotonic()
-    child = _started(launch, subprocess.PIPE)
     output = BoundedOutput()
-    stream = _Stream(child, output)
     timed_out = True  # so that an interruption asks the tests to end, and waits for them, as a time-out does
-    try:
-        if meanwhile is not None:
-            meanwhile()
-        timed_out = not _wait(child, stream, started + timeout, tick)
-    finally:
-        end_all(child.pid, launch.marker, _GRACE_AT_TIMEOUT if timed_out else _GRACE_AT_EXIT)
-        stream.drain()
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(_GRACE_AT_TIMEOUT)
-        orphans.finish(child.pid)
-        stream.close()
+    with held_back() as release:
+        child = _started(launch, subprocess.PIPE)
+        stream = _Stream(child, output)
+        try:
+            release()
+            if meanwhile is not None:
+                meanwhile()
+            timed_out = not _wait(child, stream, started + timeout, tick)
+        finally:
+            end_all(child.pid, launch.marker, _GRACE_AT_TIMEOUT if timed_out else _GRACE_AT_EXIT)
+            stream.drain()
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_GRACE_AT_TIMEOUT)
+            orphans.finish(child.pid)
+            stream.close()
     exit_code = child.returncode if child.returncode is not None else -9
     return Ended(exit_code, time.monotonic() - started, timed_out, output.text(), output.is_cut)
 

@@ -27,6 +27,7 @@ from selfdebug.pytest_process.child import Background
 from selfdebug.pytest_process.command import Request, launch
 from selfdebug.pytest_process.folders import remove_tree
 from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.interrupts import held_back
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import Recorded, read_records
 from selfdebug.pytest_process.scratch import JOB_PREFIX, scratch_folder
@@ -161,8 +162,9 @@ class ForkServer(ABC):
             start = launch(self._request, scratch)
             self._command = start.command
             start = replace(start, env={**start.env, self._variable: str(theirs.fileno())})
-            process = Background(start, (theirs.fileno(),))
-        self._stack.callback(process.end)
+            with held_back():
+                process = Background(start, (theirs.fileno(),))
+                self._stack.callback(process.end)
         self._stack.callback(self._hang_up, process)
 
     def _hang_up(self, process: Background) -> None:

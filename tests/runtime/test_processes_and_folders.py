@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,29 @@ def test_what_fails_meanwhile_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="meanwhile"):
         run_child(launch, 20.0, None, fail)
     assert not Path("/proc", pid.read_text().strip()).exists()
+
+
+def test_an_interrupt_at_any_moment_of_the_start_leaves_no_process(tmp_path: Path) -> None:
+    launch = Launch(("sleep", "31"), tmp_path, dict(os.environ), uuid.uuid4().hex)
+    before = living_children()
+    for number in range(60):
+        interrupt = threading.Timer(number / 20_000, os.kill, (os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.start()
+            run_child(launch, 20.0)
+        assert living_children() <= before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_start_beside_the_main_thread_holds_nothing_back(tmp_path: Path) -> None:
+    launch = Launch(("true",), tmp_path, dict(os.environ), uuid.uuid4().hex)
+    with ThreadPoolExecutor(1) as beside:
+        assert beside.submit(run_child, launch, 20.0).result().exit_code == 0
+
+
+def living_children() -> set[str]:
+    """The processes that this one has started and not waited for."""
+    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
 
 
 def test_a_run_whose_parent_was_killed_is_cleared_away_by_the_next(tmp_path: Path) -> None:
