@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from codemods.selfdebug.evaluation import Step
     from codemods.selfdebug.sites import Site
 
-_SUBJECT = "_subject_"
+SUBJECT = "_subject_"
+"""What stands for the subject in the code of a condition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,10 @@ class Condition:
     subject: cst.BaseExpression
     holds: str
     fails: str
+
+    def about(self, code: str) -> tuple[str, str]:
+        """The condition and its opposite as code, for a subject of this code, which may be used as it is."""
+        return self.holds.replace(SUBJECT, code), self.fails.replace(SUBJECT, code)
 
     def positive(self, subject: cst.BaseExpression) -> cst.BaseExpression:
         """The condition under which the code runs as before."""
@@ -80,25 +85,26 @@ class Bound:
 
 def condition_for(site: Site, parameters: Parameters) -> Condition:
     """The condition that the parameters ask for at this site. Raises RefusedError when it cannot be asked here."""
-    condition = _build(site, parameters)
+    condition = unchecked_condition(site, parameters)
     if facts.already_known(site, condition):
         raise RefusedError("already guarded by this condition")
     return condition
 
 
-def _build(site: Site, parameters: Parameters) -> Condition:
+def unchecked_condition(site: Site, parameters: Parameters) -> Condition:
+    """As `condition_for`, whether or not the code around the site makes sure of it already."""
     test, receiver = parameters.test, site.receiver
     if test is Test.NOT_NONE:
-        return Condition(test, receiver, f"{_SUBJECT} is not None", f"{_SUBJECT} is None")
+        return Condition(test, receiver, f"{SUBJECT} is not None", f"{SUBJECT} is None")
     if test is Test.NOT_SENTINEL:
         name = _class_list(parameters.classes[:1])
-        return Condition(test, receiver, f"{_SUBJECT} is not {name}", f"{_SUBJECT} is {name}")
+        return Condition(test, receiver, f"{SUBJECT} is not {name}", f"{SUBJECT} is {name}")
     if test is Test.HAS_KEY:
         container, key = subscript(site)
         code = _repeatable_code(site, key)
-        return Condition(test, container, f"{code} in {_SUBJECT}", f"{code} not in {_SUBJECT}")
+        return Condition(test, container, f"{code} in {SUBJECT}", f"{code} not in {SUBJECT}")
     if test is Test.NON_ZERO:
-        return Condition(test, receiver, f"{_SUBJECT} != 0", f"{_SUBJECT} == 0")
+        return Condition(test, receiver, f"{SUBJECT} != 0", f"{SUBJECT} == 0")
     if test is Test.IN_RANGE:
         return _in_range(site)
     question = _question(site, parameters)  # guards that ask nothing at all never come here
@@ -108,14 +114,14 @@ def _build(site: Site, parameters: Parameters) -> Condition:
 def _question(site: Site, parameters: Parameters) -> str:
     """A condition whose opposite is written with `not`."""
     if parameters.test is Test.IS_INSTANCE:
-        return f"isinstance({_SUBJECT}, {_class_list(parameters.classes)})"
+        return f"isinstance({SUBJECT}, {_class_list(parameters.classes)})"
     if parameters.test is Test.HAS_ATTRIBUTE:
-        return f"hasattr({_SUBJECT}, {site.code(expression_of(site, repr(_attribute(site))))})"
+        return f"hasattr({SUBJECT}, {site.code(expression_of(site, repr(_attribute(site))))})"
     if parameters.test is Test.CALLABLE:
-        return f"callable({_SUBJECT})"
+        return f"callable({SUBJECT})"
     if parameters.test is Test.AWAITABLE:
-        return f"inspect.isawaitable({_SUBJECT})"
-    return _SUBJECT
+        return f"inspect.isawaitable({SUBJECT})"
+    return SUBJECT
 
 
 def _attribute(site: Site) -> str:
@@ -129,7 +135,7 @@ def _attribute(site: Site) -> str:
 
 
 def _in_range(site: Site) -> Condition:
-    length = f"len({_SUBJECT})"
+    length = f"len({SUBJECT})"
     wanted = _unpacked_length(site)
     if wanted:
         operator, opposite, count = wanted
@@ -180,9 +186,9 @@ def _class_list(classes: tuple[str, ...]) -> str:
 
 def _filled(code: str, subject: cst.BaseExpression) -> cst.BaseExpression:
     template = cst.parse_expression(code)
-    if code == _SUBJECT:
+    if code == SUBJECT:
         return subject
-    fitted = operand_of_not(subject) if code == f"not {_SUBJECT}" else operand_of_comparison(subject)
+    fitted = operand_of_not(subject) if code == f"not {SUBJECT}" else operand_of_comparison(subject)
     while True:  # the range test names its subject twice
         place = _placeholder(template)
         if place is None:
@@ -194,7 +200,7 @@ def _filled(code: str, subject: cst.BaseExpression) -> cst.BaseExpression:
 
 def _placeholder(node: cst.CSTNode) -> cst.Name | None:
     if isinstance(node, cst.Name):
-        return node if node.value == _SUBJECT else None
+        return node if node.value == SUBJECT else None
     return next((found for child in node.children if (found := _placeholder(child)) is not None), None)
 
 

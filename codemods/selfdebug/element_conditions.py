@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from codemods.selfdebug.base import RefusedError, Test
-from codemods.selfdebug.conditions import Condition, condition_for, one_line
+from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.conditions import SUBJECT, Condition, condition_for, one_line, unchecked_condition
 from codemods.selfdebug.elements import argument_of, item_name
+from codemods.selfdebug.expressions import parsed
 from codemods.selfdebug.purity import may_repeat
-from codemods.selfdebug.scopes import is_dotted_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from codemods.selfdebug.base import Parameters
     from codemods.selfdebug.sites import Site
-
-_SUBJECT = "_subject_"
 
 
 def some_element(site: Site, parameters: Parameters) -> Condition:
@@ -38,14 +36,8 @@ def some_element(site: Site, parameters: Parameters) -> Condition:
 def _of_container(site: Site, parameters: Parameters) -> tuple[cst.BaseExpression, str]:
     argument_of(site)
     name = item_name(site)
-    if parameters.test is Test.NOT_NONE:
-        bad = f"{name} is None"
-    elif parameters.classes and all(map(is_dotted_name, parameters.classes)):
-        classes = ", ".join(parameters.classes)
-        bad = f"not isinstance({name}, {classes if len(parameters.classes) == 1 else f'({classes})'})"
-    else:
-        raise RefusedError("no class to test for")
-    return site.receiver, f"any({bad} for {name} in {_SUBJECT})"
+    _, bad = unchecked_condition(site, parameters).about(name)
+    return site.receiver, f"any({bad} for {name} in {SUBJECT})"
 
 
 def _in_comprehension(site: Site, parameters: Parameters) -> tuple[cst.BaseExpression, str] | None:
@@ -56,7 +48,7 @@ def _in_comprehension(site: Site, parameters: Parameters) -> tuple[cst.BaseExpre
             if loop.inner_for_in is not None or loop.asynchronous is not None:
                 raise RefusedError("there is more than one plain loop")
             kept = [each for each in loop.ifs if each is not step.child]
-            asked = loop.with_changes(iter=cst.Name(_SUBJECT), ifs=kept[: _place(loop, step.child)])
+            asked = loop.with_changes(iter=cst.Name(SUBJECT), ifs=kept[: _place(loop, step.child)])
             condition = condition_for(site, parameters)
             if not may_repeat(condition.subject):
                 raise RefusedError("the receiver would have to be evaluated twice")
@@ -77,7 +69,7 @@ def _on_one_line(code: str) -> str:
 def _refuse_asked(site: Site, container: cst.BaseExpression) -> None:
     """Raise RefusedError where an `if` right above asks about the elements already."""
     level = site.statement.levels[-1]
-    code = ast.dump(ast.parse(f"({site.code(container)}\n)", mode="eval").body)
+    code = ast.dump(parsed(site.code(container)))
     for node in level.siblings[: level.index]:
         if isinstance(node, ast.If) and code in _gone_through(node.test):
             raise RefusedError("already guarded by a question about the elements")

@@ -1,8 +1,13 @@
-"""Small questions about one expression of Python's own ast: is it None, which constant is it, what is it called."""
+"""One expression of Python's own ast: from its code, and small questions about it (is it None, what is it called)."""
 
 from __future__ import annotations
 
 import ast
+
+
+def parsed(code: str) -> ast.expr:
+    """The expression of a code, which may go over several lines. Raises SyntaxError or ValueError as ast.parse does."""
+    return ast.parse(f"({code}\n)", mode="eval").body
 
 
 def is_none(node: ast.AST | None) -> bool:

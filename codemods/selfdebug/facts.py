@@ -14,12 +14,14 @@ import libcst as cst
 
 from codemods.selfdebug.base import Test
 from codemods.selfdebug.evaluation import Reach, Step
+from codemods.selfdebug.expressions import parsed
 
 if TYPE_CHECKING:
     from codemods.selfdebug.conditions import Condition
     from codemods.selfdebug.sites import Site
 
-_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
+LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
+"""The statements that leave a block."""
 
 Fact = tuple[ast.expr, bool]
 """A condition and what is known of it: true or false."""
@@ -27,7 +29,7 @@ Fact = tuple[ast.expr, bool]
 
 def already_known(site: Site, condition: Condition) -> bool:
     """Whether the condition holds at the site whatever happens."""
-    subject = _parsed(site.code(condition.subject))
+    subject = parsed(site.code(condition.subject))
     inside = list(_facts_inside(site, condition.subject))
     wanted = _Wanted(condition.test, subject, condition, _true_parts(inside))
     return any(wanted.follows_from(fact, truth) for fact, truth in [*inside, *_facts_around(site, subject)])
@@ -52,11 +54,10 @@ class _Wanted:
         self.known = known
         self.subject = ast.dump(subject)
         code = f"({ast.unparse(subject)})"
-        self.holds = _dump(condition.holds.replace("_subject_", code))
-        self.fails = _dump(condition.fails.replace("_subject_", code))
-        wanted = _parsed(condition.holds.replace("_subject_", code))
-        is_exact = isinstance(wanted, ast.Compare) and isinstance(wanted.ops[0], ast.Eq)
-        self.least = None if is_exact else _least_length(wanted, True, self.subject)
+        holds, fails = map(parsed, condition.about(code))
+        self.holds, self.fails = ast.dump(holds), ast.dump(fails)
+        is_exact = isinstance(holds, ast.Compare) and isinstance(holds.ops[0], ast.Eq)
+        self.least = None if is_exact else _least_length(holds, True, self.subject)
 
     def follows_from(self, fact: ast.expr, truth: bool) -> bool:
         if isinstance(fact, ast.UnaryOp) and isinstance(fact.op, ast.Not):
@@ -118,18 +119,10 @@ def _copy(node: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(node), mode="eval").body
 
 
-def _dump(code: str) -> str:
-    return ast.dump(ast.parse(code, mode="eval").body)
-
-
-def _parsed(code: str) -> ast.expr:
-    return ast.parse(f"({code}\n)", mode="eval").body
-
-
 def _facts_inside(site: Site, node: cst.BaseExpression) -> Iterator[Fact]:
     for step in site.steps_from(node):
         for condition, truth in _conditions_of(step):
-            yield _parsed(site.code(condition)), truth
+            yield parsed(site.code(condition)), truth
 
 
 def _conditions_of(step: Step) -> Iterator[tuple[cst.BaseExpression, bool]]:
@@ -168,7 +161,7 @@ def _facts_after(node: ast.AST, subject: ast.expr) -> Iterator[Fact]:
         yield node.test, True
     elif isinstance(node, ast.If) and not node.orelse:
         last = node.body[-1]
-        if isinstance(last, _LEAVES) or (isinstance(last, ast.Assign) and _assigns(last, subject)):
+        if isinstance(last, LEAVES) or (isinstance(last, ast.Assign) and _assigns(last, subject)):
             yield node.test, False
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codemods.selfdebug.base import Test
-from codemods.selfdebug.expressions import constant_of
-from codemods.selfdebug.facts import rebinds
+from codemods.selfdebug.conditions import SUBJECT
+from codemods.selfdebug.expressions import constant_of, parsed
+from codemods.selfdebug.facts import LEAVES, rebinds
 
 if TYPE_CHECKING:
     from codemods.selfdebug.conditions import Condition
@@ -27,12 +28,12 @@ def with_later_uses(site: Site, condition: Condition) -> Condition:
     if condition.test is not Test.IN_RANGE or any(isinstance(level.owner, ast.Try) for level in site.statement.levels):
         return condition
     level = site.statement.levels[-1]
-    subject = _parsed(site.code(condition.subject))
+    subject = parsed(site.code(condition.subject))
     later = [node for node in level.siblings[level.index :] if isinstance(node, ast.stmt)]
     needs = list(_needs(later, subject))
     exact = [count for count, is_exact in needs if is_exact]
     least = max((count for count, is_exact in needs if not is_exact), default=0)
-    length = "len(_subject_)"
+    length = f"len({SUBJECT})"
     if exact and exact[0] >= least:
         return replace(condition, holds=f"{length} == {exact[0]}", fails=f"{length} != {exact[0]}")
     if least > 1 and f"{length} >" in condition.holds:
@@ -52,7 +53,7 @@ def _needs(statements: Sequence[ast.stmt], subject: ast.expr) -> Iterator[tuple[
                 index = _constant(node.slice)
                 if index is not None:
                     yield (index + 1 if index >= 0 else -index), False
-        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break) or rebinds([statement], subject):
+        if isinstance(statement, LEAVES) or rebinds([statement], subject):
             return
 
 
@@ -75,7 +76,3 @@ def _always(node: ast.AST) -> Iterator[ast.AST]:
 def _constant(node: ast.expr) -> int | None:
     found = constant_of(node)
     return found[0] if found and type(found[0]) is int else None
-
-
-def _parsed(code: str) -> ast.expr:
-    return ast.parse(f"({code}\n)", mode="eval").body

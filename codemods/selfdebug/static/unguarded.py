@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from codemods.selfdebug.base import Parameters, RefusedError, Target, TargetNotFoundError
 from codemods.selfdebug.conditions import condition_for
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
+from codemods.selfdebug.expressions import parsed
 from codemods.selfdebug.scopes import bound_by, own_nodes, own_statements
 from codemods.selfdebug.source import BLOCKS, Source, Statement
 from codemods.selfdebug.static.optional_functions import Function
@@ -106,7 +107,7 @@ class _Search:
                 yield Unguarded(Target(use.expression, use.receiver), use.code, use.operation, use.name, reason)
 
     def _cause(self, use: Dereference, statement: Statement) -> _Cause:
-        node = ast.parse(f"({use.code}\n)", mode="eval").body
+        node = parsed(use.code)
         if not isinstance(node, ast.Name):
             return statement.node, self._why(node)
         if node.id in _bound_inside(statement.node):

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from codemods.selfdebug.expressions import is_none
+from codemods.selfdebug.facts import LEAVES
 from codemods.selfdebug.source import Level, Source, Statement
 from codemods.selfdebug.spans import text_at
 from codemods.selfdebug.units import is_elif
 from selfdebug.model import FaultKind, FaultLocation, Observation, Receiver
 
-_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
 _QUESTIONS = ("isinstance", "issubclass", "callable", "hasattr", "len", "type")
 _VALUES = ast.Name | ast.Attribute | ast.Subscript | ast.Call
 
@@ -78,7 +78,7 @@ def _first_that_lets_pass(raising: Statement) -> Statement | None:
     first, level = None, raising.levels[-1]
     for index in range(level.index - 1, -1, -1):
         node = level.siblings[index]
-        if not (isinstance(node, ast.If) and isinstance(node.body[-1], _LEAVES)):
+        if not (isinstance(node, ast.If) and isinstance(node.body[-1], LEAVES)):
             break
         first = Statement((*raising.levels[:-1], Level(level.owner, level.block, index)))
     return first

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from codemods.selfdebug.base import Family, RefusedError, TargetNotFoundError
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
+from codemods.selfdebug.expressions import parsed
 from codemods.selfdebug.facts import rebinds
 from codemods.selfdebug.scopes import own_statements
 from selfdebug.model import Receiver, Spot
@@ -37,7 +38,7 @@ def spots_like(site: LocatedSite, receiver: Receiver) -> tuple[Spot, ...]:
 def _parsed(code: str) -> ast.expr | None:
     """The expression, where it is a name or hangs on names only, so that it is the same at each place."""
     try:
-        node = ast.parse(f"({code}\n)", mode="eval").body
+        node = parsed(code)
     except (SyntaxError, ValueError):
         return None
     is_stable = all(

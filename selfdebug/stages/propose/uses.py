@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codemods.selfdebug.expressions import parsed
 from codemods.selfdebug.scopes import own_nodes
 from selfdebug.stages.propose.defaults import Default, ast_value
 
@@ -57,7 +58,7 @@ def for_every_use(code: str, function: ast.FunctionDef | ast.AsyncFunctionDef, l
 def key_of(code: str) -> str | None:
     """The source of the key of a look-up: `k` of `d[k]` and of `d.pop(k)`."""
     try:
-        node = ast.parse(f"({code}\n)", mode="eval").body
+        node = parsed(code)
     except (SyntaxError, ValueError):
         return None
     match node:

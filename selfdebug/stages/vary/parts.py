@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codemods.selfdebug.base import Test
-from codemods.selfdebug.expressions import last_name
+from codemods.selfdebug.expressions import last_name, parsed
 from codemods.selfdebug.source import BLOCKS, Source, line_range
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import Patch
@@ -317,6 +317,6 @@ def _expression(code: str | None) -> str | None:
     if code is None:
         return None
     try:
-        return ast.dump(ast.parse(f"({code}\n)", mode="eval").body)
+        return ast.dump(parsed(code))
     except (SyntaxError, ValueError):
         return None
