@@ -12,7 +12,9 @@ import libcst as cst
 
 from codemods.selfdebug.base import RefusedError, Test
 from codemods.selfdebug.conditions import ahead, condition_for
+from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.edits import conditional, line, replace_statement, with_name
+from codemods.selfdebug.facts import LEAVES
 from codemods.selfdebug.lengths import with_later_uses
 from codemods.selfdebug.precedence import operand_of_or
 from codemods.selfdebug.scopes import own_nodes
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
@@ -70,9 +71,31 @@ def widened_above(site: Site, condition: Condition) -> Rewrite:
 def _guard_above(site: Site) -> ast.If:
     level = site.statement.levels[-1]
     above = level.siblings[level.index - 1] if level.index else None
-    if not isinstance(above, ast.If) or above.orelse or not isinstance(above.body[-1], _LEAVES):
+    if not isinstance(above, ast.If) or above.orelse or not isinstance(above.body[-1], LEAVES):
         raise RefusedError("there is no guard just above the statement")
     return above
+
+
+def return_of(site: Site, parameters: Parameters) -> cst.Return:
+    """The `return` of the default, bare without one.
+
+    Raises RefusedError where it may not stand or would mean something else.
+    """
+    check_return(site, parameters.default)
+    return cst.Return(default_apart(site, parameters) if parameters.default is not None else None)
+
+
+def raise_of(site: Site, parameters: Parameters) -> cst.Raise:
+    """The `raise` of the default. Raises RefusedError where that is no exception."""
+    error = default_apart(site, parameters)
+    refuse_no_exception(error)
+    return cst.Raise(error)
+
+
+def refuse_no_exception(error: cst.BaseExpression) -> None:
+    """Raise RefusedError for what is surely no exception."""
+    if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
+        raise RefusedError("the default is no exception")
 
 
 def check_return(site: Site, default: str | None) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from codemods.selfdebug.base import (
     CONDITIONS,
     DefaultRole,
@@ -17,8 +15,7 @@ from codemods.selfdebug.base import (
     Refusal,
     Test,
 )
-from codemods.selfdebug.defaults import default_apart
-from codemods.selfdebug.exits import check_return, leave_before
+from codemods.selfdebug.exits import leave_before, return_of
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -73,6 +70,4 @@ class EarlyReturn(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        check_return(site, parameters.default)
-        value = default_apart(site, parameters) if parameters.default is not None else None
-        return leave_before(site, parameters, cst.Return(value))
+        return leave_before(site, parameters, return_of(site, parameters))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from codemods.selfdebug.base import (
     About,
     DefaultRole,
@@ -15,12 +13,10 @@ from codemods.selfdebug.base import (
     Guard,
     Parameters,
     Refusal,
-    RefusedError,
     Test,
 )
-from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.element_conditions import some_element
-from codemods.selfdebug.exits import leave_where
+from codemods.selfdebug.exits import leave_where, raise_of
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -53,7 +49,5 @@ class ElementsRaise(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        error = default_apart(site, parameters)
-        if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
-            raise RefusedError("the default is no exception")
-        return leave_where(site, some_element(site, parameters), cst.Raise(error))
+        exit_ = raise_of(site, parameters)
+        return leave_where(site, some_element(site, parameters), exit_)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from codemods.selfdebug.base import (
     About,
     DefaultRole,
@@ -17,9 +15,8 @@ from codemods.selfdebug.base import (
     Refusal,
     Test,
 )
-from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.element_conditions import some_element
-from codemods.selfdebug.exits import check_return, leave_where
+from codemods.selfdebug.exits import leave_where, return_of
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -65,6 +62,5 @@ class ElementsReturn(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        check_return(site, parameters.default)
-        value = default_apart(site, parameters) if parameters.default is not None else None
-        return leave_where(site, some_element(site, parameters), cst.Return(value))
+        exit_ = return_of(site, parameters)
+        return leave_where(site, some_element(site, parameters), exit_)

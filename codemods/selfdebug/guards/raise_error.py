@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from codemods.selfdebug.base import (
     CONDITIONS,
     DefaultRole,
@@ -15,10 +13,8 @@ from codemods.selfdebug.base import (
     Guard,
     Parameters,
     Refusal,
-    RefusedError,
 )
-from codemods.selfdebug.defaults import default_apart
-from codemods.selfdebug.exits import leave_before
+from codemods.selfdebug.exits import leave_before, raise_of
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -46,7 +42,4 @@ class RaiseError(Guard):
 
     def rewrite(self, site: Site, parameters: Parameters) -> Rewrite:
         """See the base class."""
-        error = default_apart(site, parameters)
-        if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
-            raise RefusedError("the default is no exception")
-        return leave_before(site, parameters, cst.Raise(error))
+        return leave_before(site, parameters, raise_of(site, parameters))

@@ -20,6 +20,7 @@ from codemods.selfdebug.base import (
 )
 from codemods.selfdebug.defaults import default_for
 from codemods.selfdebug.exceptions import handled
+from codemods.selfdebug.exits import refuse_no_exception
 from codemods.selfdebug.scopes import mentioned
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ class RaiseInstead(Guard):
 
         def raising() -> cst.Raise:
             error = default_for(site, parameters)
-            if not isinstance(error, cst.Call | cst.Name | cst.Attribute):
-                raise RefusedError("the default is no exception")
+            refuse_no_exception(error)
             if site.code(error.func if isinstance(error, cst.Call) else error) in parameters.classes:
                 raise RefusedError("it would raise the same exception again")
             return cst.Raise(error, cst.From(cst.Name(cause)))

@@ -17,9 +17,8 @@ from codemods.selfdebug.base import (
     RefusedError,
     Test,
 )
-from codemods.selfdebug.defaults import default_apart
 from codemods.selfdebug.exceptions import handled
-from codemods.selfdebug.exits import check_return, refuse_finally
+from codemods.selfdebug.exits import return_of
 
 if TYPE_CHECKING:
     from codemods.selfdebug.sites import Rewrite, Site
@@ -62,7 +61,5 @@ class TryReturn(Guard):
         """See the base class."""
         if isinstance(site.holder, cst.Return):
             raise RefusedError("the statement returns already: try-around does the same")
-        check_return(site, parameters.default)
-        refuse_finally(site)
-        value = default_apart(site, parameters) if parameters.default is not None else None
-        return handled(site, parameters, lambda: cst.Return(value))
+        exit_ = return_of(site, parameters)
+        return handled(site, parameters, lambda: exit_)
