@@ -28,8 +28,12 @@ def item_name(site: Site) -> str:
     """A new name for one element of the receiver, after the name of the container where that is a plural."""
     last = site.code(site.receiver).rpartition(".")[2]
     singular = next((last.removesuffix(end) + new for end, new in _PLURALS if last.endswith(end)), "item")
-    wish = cst.Name(singular if len(singular) >= _SHORTEST and singular.isidentifier() else "item")
-    return fresh_name(site.block_scope, site.source.tree, cst.Attribute(cst.Name("_"), wish))
+    return new_item(site, singular if len(singular) >= _SHORTEST and singular.isidentifier() else "item")
+
+
+def new_item(site: Site, wish: str) -> str:
+    """A new name, as close to the wish as the names around the site allow."""
+    return fresh_name(site.block_scope, site.source.tree, cst.Attribute(cst.Name("_"), cst.Name(wish)))
 
 
 def over_elements(site: Site, generator: cst.GeneratorExp) -> Rewrite:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.conditions import one_line
+from codemods.selfdebug.elements import new_item
 from codemods.selfdebug.precedence import operand_of_comparison
 from codemods.selfdebug.purity import is_constant, is_named, may_repeat
 from codemods.selfdebug.scopes import fresh_name
@@ -28,13 +29,9 @@ def keyed(site: Site, asks: str) -> Rewrite:
     wanted = 0 if isinstance(call.func, cst.Attribute) else 1
     if sum(arg.keyword is None and not arg.star for arg in call.args) != wanted or len(call.args) > wanted:
         raise RefusedError("a key is added only to a sort with one argument")
-    name = _item_name(site)
+    name = new_item(site, "item")
     added = cst.ensure_type(cst.parse_expression(f"_(key=lambda {name}: ({name} {asks} None, {name}))"), cst.Call)
     return site.changed(call, call.with_changes(args=[*call.args, *added.args]))
-
-
-def _item_name(site: Site) -> str:
-    return fresh_name(site.block_scope, site.source.tree, cst.Attribute(cst.Name("_"), cst.Name("item")))
 
 
 def _sorting_call(site: Site) -> cst.Call:
@@ -53,7 +50,7 @@ def _told_apart(site: Site, key: cst.BaseExpression, asks: str) -> cst.BaseExpre
     """The lambda that gives the pair: over the body of `key`, or over what the function `key` gives."""
     if isinstance(key, cst.Lambda):
         return key.with_changes(body=_pair(site, bare(key.body), asks))
-    name = _item_name(site)
+    name = new_item(site, "item")
     body = _read(key, name) or cst.Call(key, [cst.Arg(cst.Name(name))])
     shell = cst.ensure_type(cst.parse_expression(f"lambda {name}: 0"), cst.Lambda)
     return shell.with_changes(body=_pair(site, body, asks))
