@@ -15,8 +15,7 @@ from selfdebug.errors import UsageError
 from selfdebug.model import Diagnosis, Repair
 from selfdebug.repair import repair
 from selfdebug.repair.choice import Answer, Option, Question, Skip, Stop, Take
-from selfdebug.reports.diffs import unified
-from selfdebug.reports.evidence import decoded, guard_sentence
+from selfdebug.reports.evidence import guard_sentence, readable_patch
 from selfdebug.reports.formats.text import diff_lines
 from selfdebug.reports.judging import firing_sentence
 from selfdebug.terminal import ColorChoice, Paint, Tone, columns_for, is_terminal, one_line, progress_line, wants_color
@@ -97,8 +96,7 @@ class Dialogue:
         head, *rest = self._wrapped(f"[{number}]{first} {guard_sentence(patch)}.", 0)
         yield self.paint(head, Tone.STRONG)
         yield from rest
-        diff = decoded(unified(patch.file, patch.before, patch.after))
-        yield from (f"  {line}" for line in diff_lines(diff, self.paint)[3:])
+        yield from (f"  {line}" for line in diff_lines(readable_patch(patch), self.paint)[3:])
         yield from self._evidence(option)
 
     def _evidence(self, option: Option) -> Iterator[str]:

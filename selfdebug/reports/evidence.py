@@ -50,6 +50,11 @@ def readable_diff(files: Sequence[EditedFile]) -> str:
     return "".join(decoded(unified(each.file, each.before, each.after), each.before) for each in files)
 
 
+def readable_patch(patch: Patch) -> str:
+    """The diff of one patch as text."""
+    return readable_diff([EditedFile(patch.file, patch.before, patch.after)])
+
+
 def shown_value(value: Value) -> str:
     """The repr on one line, marked where the recorder cut or hid it."""
     return one_line(value.repr) + (" [cut]" if value.truncated else "") + (" [redacted]" if value.redacted else "")

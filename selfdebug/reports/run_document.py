@@ -22,8 +22,7 @@ from selfdebug.model import (
     Value,
 )
 from selfdebug.reports.chains import link_data
-from selfdebug.reports.diffs import unified
-from selfdebug.reports.evidence import crash_frame, decoded, first_receiver, readable_diff
+from selfdebug.reports.evidence import crash_frame, first_receiver, readable_diff, readable_patch
 
 SCHEMA_VERSION = 1
 
@@ -101,7 +100,7 @@ def _patch(repair: Repair, edited: EditedFile) -> dict[str, Any]:
     return {
         "file": edited.file,
         "kept": edited.file in repair.files_patched,
-        "diff": decoded(unified(edited.file, edited.before, edited.after)),
+        "diff": readable_diff([edited]),
         "guards": [_guard(attempt) for attempt in repair.attempts if attempt.kept and attempt.kept.file == edited.file],
     }
 
@@ -165,7 +164,7 @@ def _alternative(other: Alternative) -> dict[str, Any]:
         **_parameters(candidate),
         "same": other.is_same,
         "message": other.sentence,
-        "diff": decoded(unified(other.patch.file, other.patch.before, other.patch.after)),
+        "diff": readable_patch(other.patch),
     }
 
 

@@ -16,7 +16,8 @@ from selfdebug.model import EditedFile
 from selfdebug.reports import render
 from selfdebug.reports.diffs import Block, blocks, quoted, unified
 from selfdebug.reports.evidence import readable_diff
-from selfdebug.reports.samples import KEPT
+from selfdebug.reports.run_document import document
+from selfdebug.reports.samples import COMPARED, KEPT
 
 LONG = b"".join(b"line %d\n" % number for number in range(1, 200))
 EDITS = {
@@ -132,6 +133,22 @@ def test_a_diff_for_reading_is_in_the_encoding_of_the_file() -> None:
     broken = b"# coding: no-such-codec\nx = 1\n"
     repair = replace(KEPT, diffs=(EditedFile("a.py", broken, broken + b"y = '\xe9'\n"),))
     assert "+y = '\ufffd'\n" in readable_diff(repair.diffs)
+
+
+def test_every_diff_of_the_document_is_in_the_encoding_of_the_file() -> None:
+    before = "# coding: latin-1\nx = 'é'\n".encode("latin-1")
+    attempt = COMPARED.attempts[0]
+    kept, others = attempt.kept, attempt.alternatives
+    assert kept is not None
+    patch = replace(kept, before=before, after=before + b"y = 1\n")
+    changed = tuple(replace(other, patch=replace(patch, after=before + b"y = 2\n")) for other in others)
+    turn = replace(attempt, kept=patch, alternatives=changed)
+    found = document(replace(COMPARED, diffs=(EditedFile(patch.file, before, patch.after),), attempts=(turn,)))
+    (shown,) = found["patches"]
+    (guard,) = shown["guards"]
+    diffs = [found["diff"], shown["diff"], *(other["diff"] for other in guard["alternatives"])]
+    assert len(diffs) > 2
+    assert all(" x = 'é'\n" in diff for diff in diffs)
 
 
 def test_only_names_that_need_it_are_quoted() -> None:
