@@ -184,9 +184,7 @@ def patches(document: dict[str, Any]) -> Element | None:
 def _patch(patch: dict[str, Any]) -> Iterator[Element]:
     yield element("h3", None, patch["file"])
     for guard in patch["guards"]:
-        default = f", default {guard['default']}" if guard["default"] is not None else ""
-        why = f": {guard['reason']}" if guard["reason"] else ""
-        yield element("p", None, element("code", None, guard["guard"]), f" on {guard['receiver']}{default}{why}")
+        yield _guard(guard, f": {guard['reason']}" if guard["reason"] else "")
         yield from _acting(guard)
     body = [_row(row.before, row.after) if row else _gap() for row in rows(patch["diff"])]
     yield _table("Before and after, side by side", ("", "Before", "", "After"), body)
@@ -194,6 +192,11 @@ def _patch(patch: dict[str, Any]) -> Iterator[Element]:
     yield element("details", None, element("summary", None, "As a diff"), diff)
     for guard in patch["guards"]:
         yield from _alternatives(guard)
+
+
+def _guard(guard: dict[str, Any], why: str = "") -> Element:
+    default = f", default {guard['default']}" if guard["default"] is not None else ""
+    return element("p", None, element("code", None, guard["guard"]), f" on {guard['receiver']}{default}{why}")
 
 
 def _acting(guard: dict[str, Any]) -> Iterator[Element]:
@@ -208,8 +211,7 @@ def _alternatives(guard: dict[str, Any]) -> Iterator[Element]:
     if others:
         yield element("h4", None, f"Also plausible, other than {guard['guard']}")
     for other in others:
-        default = f", default {other['default']}" if other["default"] is not None else ""
-        yield element("p", None, element("code", None, other["guard"]), f" on {other['receiver']}{default}")
+        yield _guard(other)
         yield element("p", None, other["message"])
         diff = element("pre", {"class": "diff"}, *_diff(other["diff"]))
         yield element("details", None, element("summary", None, "Its diff"), diff)
