@@ -6,14 +6,13 @@ from types import CodeType, FrameType
 from typing import Any, List
 
 from .hooks import Callbacks, Tool, TraceHook
-from .plans import Function, described
+from .plans import Function, described, is_function
 from .tracebacks import Project
 
 Counted = List[Any]
 """A function, how often it was called, and whether it returned None: `[path, name, line, calls, returned_none]`."""
 
 MAX_CALLS = 1_000_000  # of one function; more are not counted
-_NEW_LOCALS = 0x2  # a flag of the code of functions; modules and class bodies do not have it
 _ENOUGH = 3
 
 
@@ -31,9 +30,8 @@ class Calls:
         place = id(code)
         count = self._counts.get(place)
         if count is None:
-            is_function = bool(code.co_flags & _NEW_LOCALS) and code.co_filename in self._project
             self._codes[place] = code  # so that no other code gets its place
-            count = 0 if is_function else -1
+            count = 0 if is_function(code) and code.co_filename in self._project else -1
         if count < 0:
             self._counts[place] = count
             return 0

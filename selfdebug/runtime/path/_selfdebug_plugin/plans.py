@@ -10,6 +10,7 @@ from typing import Iterator, NamedTuple, Tuple
 Function = Tuple[str, str, int]
 """The real path, the name and the first line of a function."""
 
+_NEW_LOCALS = 0x2  # CO_NEWLOCALS
 MARKS = (1_000, 100, 10, 1, 0)  # calls before the end at which all code is looked at anew
 
 
@@ -37,6 +38,11 @@ class Plan(NamedTuple):
 def _functions(rows: list[list[object]]) -> Iterator[Function]:
     for path, name, line in rows:
         yield str(path), str(name), int(str(line))
+
+
+def is_function(code: CodeType) -> bool:
+    """Whether code is that of a function: modules and class bodies have no new locals."""
+    return bool(code.co_flags & _NEW_LOCALS)
 
 
 def described(code: CodeType) -> Function:

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Iterator, List
 
 from .peeking import Token, look_up, token
-from .plans import Clock, Plan, described
+from .plans import Clock, Plan, described, is_function
 from .tracebacks import Project
 from .watching import NOTHING, Lines, Watched, watched_lines
 
@@ -58,7 +58,7 @@ class Code:
         self.number = number
         self.code = code
         self.lines = lines
-        self.is_imported = not code.co_flags & 0x2  # CO_NEWLOCALS is not set for modules and class bodies
+        self.is_imported = not is_function(code)
         self.calls = 0
         self.count = 0  # of lines since it was last looked at anew
         self.is_armed = False  # its own events are switched on
