@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from codemods.selfdebug.base import About, DefaultRole, Family, Guard, Test
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
@@ -104,7 +105,7 @@ class Choices:
             elif needed_class(self._evidence.exception.message) == "str":
                 yield ("str",)
         elif guard.id == CLASS_WIDENING:
-            bad_class = next((self._class_of(value) for value in self._seen()[0]), None)
+            bad_class = next((self._class_of(value) for value in self._seen[0]), None)
             yield from [(bad_class,)] if bad_class is not None else []
         elif test is Test.NOT_SENTINEL:
             bad_type = self._types()[0] or ""
@@ -127,6 +128,7 @@ class Choices:
         readable = (name for name in classes if name in self._readable and name not in _BROAD)
         return next(readable, error.type if error.type.partition(".")[0] in self._readable else error.short_type)
 
+    @cached_property
     def _seen(self) -> tuple[list[Value], list[Value]]:
         """What the receiver was when it failed, and what it was of other classes when it did not."""
         seen = [each for each in self._evidence.observations if each.is_of(self._site.location, self._receiver)]
@@ -136,12 +138,12 @@ class Choices:
 
     def _types(self) -> tuple[str | None, tuple[str, ...]]:
         """The class that the receiver had when it failed, and those it had when it did not."""
-        bad, good = self._seen()
+        bad, good = self._seen
         return bad[0].type if bad else None, tuple(value.type for value in good)
 
     def _accepted(self) -> tuple[str, ...]:
         """The classes that worked, as the code names them; none where it cannot name one, which it would turn away."""
-        named = [self._class_of(value) for value in self._seen()[1]]
+        named = [self._class_of(value) for value in self._seen[1]]
         names = tuple(dict.fromkeys(name for name in named if name is not None))
         return names if None not in named and len(names) <= _MOST_CLASSES else ()
 
@@ -300,7 +302,7 @@ class Choices:
     def _is_single(self) -> bool:
         """Whether one value stands where several are gone through."""
         is_wrong = self._site.location.kind is FaultKind.WRONG_TYPE
-        return is_wrong and self._receiver.operation == "iterate" and self._receiver.code.isidentifier()
+        return is_wrong and self._receiver.operation == Operation.ITERATE and self._receiver.code.isidentifier()
 
     def _alone(self) -> Iterator[Default]:
         """The receiver as the only element, where one value stands for several."""
