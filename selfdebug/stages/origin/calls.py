@@ -147,10 +147,12 @@ def _returned(evidence: Evidence, quest: Quest, end: Spot, name: str, observed: 
     last = spots[0]
     for spot in spots:
         for clause in evidence.history.clauses(spot):
-            reached = _is_reached(evidence, spot, clause) if isinstance(clause, ast.Return) else False
+            if not isinstance(clause, ast.Return):
+                continue
+            reached = _is_reached(evidence, spot, clause)
             if reached is None:
                 return evidence.unknown(quest, f"whether the return in line {spot.step.line} was reached is not known")
-            if reached and isinstance(clause, ast.Return):
+            if reached:
                 return _by_return(evidence, quest, spot, clause, name, observed)
         if not _is_left_through(evidence, spot):
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from codemods.selfdebug.source import Clause
@@ -50,6 +50,8 @@ class History:
 
     trace: Trace
     program_of: Callable[[str], Program | None]
+    _groups: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict, init=False)
+    """The groups of steps that were asked for, by frame and index."""
 
     @cached_property
     def frames(self) -> dict[int, TracedFrame]:
@@ -97,11 +99,6 @@ class History:
                 if set(self.clauses(Spot(spot.frame, index))) == clauses:
                     known[index] = first, last
         return known[spot.index]
-
-    @cached_property
-    def _groups(self) -> dict[int, dict[int, tuple[int, int]]]:
-        """The groups that were asked for, by frame and index."""
-        return {}
 
     def _group_of(self, spot: Spot, clauses: set[Clause]) -> tuple[int, int]:
         first = last = spot.index

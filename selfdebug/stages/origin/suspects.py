@@ -69,10 +69,9 @@ def _used_by(known: _Definitions, node: _Definition, ran: Mapping[Function, Call
     """The functions that a function names, those that returned None first, then those that store what it reads."""
     inner = list(ast.walk(node))
     read = {each.attr for each in inner if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load)}
-    # A fixture is asked for by the name of a parameter.
-    names = {each.id for each in inner if isinstance(each, ast.Name)} | {each.arg for each in inner
-                                                                       if isinstance(each, ast.arg)}  # fmt: skip
-    used = [function for name in sorted(names | read) for function in known.named.get(name, ())]
+    names = {each.id for each in inner if isinstance(each, ast.Name)}
+    parameters = {each.arg for each in inner if isinstance(each, ast.arg)}  # a fixture is asked for by their names
+    used = [function for name in sorted(names | parameters | read) for function in known.named.get(name, ())]
     used.sort(key=lambda function: not ran[function].returned_none)
     return used + [function for attribute in sorted(read) for function in known.storing.get(attribute, ())]
 
