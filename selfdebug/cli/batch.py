@@ -16,6 +16,7 @@ from selfdebug.batch.merging import merged
 from selfdebug.batch.records import BatchResult, ProjectResult, Shard, Target
 from selfdebug.batch.running import BatchRequest, run_batch
 from selfdebug.cli import options, output, report_files
+from selfdebug.cli.projects import settled
 from selfdebug.cli.report_files import ReportFile
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, InputError, SelfdebugError, UsageError
@@ -164,12 +165,13 @@ def _targets(
     """One target for each project: all of a folder that is named, else the tests and the failures of the logs."""
     folders = {Path(each).resolve(): None for each in what if Path(each).is_dir()}
     for folder in folders:
-        yield Target(_name_of(folder), options.settings(folder, config_file, given))
+        yield Target(_name_of(folder), options.settings(settled(folder), config_file, given))
     others = tuple(dict.fromkeys(each for each in what if not Path(each).is_dir()))
     if what and not others:
         return
     settings = options.settings(root, config_file, given)
     if settings.root not in folders:
+        settled(settings.root)
         node_ids = tuple(each for each in others if "::" in each or each.endswith(".py"))
         logs = [each for each in others if each not in node_ids]
         failures = tuple(failure for log in logs for failure in _failures_in(log, settings)) if logs else None

@@ -11,6 +11,7 @@ import click
 
 from selfdebug import config
 from selfdebug.cli import options, output
+from selfdebug.cli.projects import project
 from selfdebug.errors import InputError, UsageError
 from selfdebug.model import EditedFile
 from selfdebug.reports import evidence
@@ -64,7 +65,7 @@ def guard(
     """
     if as_diff and (fix or as_json):
         raise UsageError(f"--diff and {'--fix' if fix else '--json'} contradict each other.")
-    folder = config.project_root(root)
+    folder = project(root)
     looked_at = _looked_at(folder, paths, report, include_tests, jobs)
     changes = [EditedFile(each.file, each.before, each.after) for each in looked_at if each.after != each.before]
     run_id = _written(folder, changes) if fix and changes else None

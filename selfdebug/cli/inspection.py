@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from selfdebug import config
 from selfdebug.cli import options, output
+from selfdebug.cli.projects import project
 from selfdebug.cli.run import repaired_with_progress
 from selfdebug.errors import UsageError
 from selfdebug.model import Diagnosis, EditedFile, Failure, Frame
@@ -46,7 +46,7 @@ def failures(log: str | None, root: Path | None, log_root: str | None, as_json: 
     if log is None and sys.stdin.isatty():
         raise UsageError("Give the LOG to read, or pipe one in: pytest | selfdebug failures")
     with progress(sys.stderr) as show_event, options.opened_log(log or "-", show_event) as file:
-        found = read_log_stream(file, config.project_root(root), log_root)
+        found = read_log_stream(file, project(root), log_root)
     if as_json:
         output.write(dumps(document(found)))
         return 0
@@ -143,7 +143,7 @@ def diff(
     Without --run it is the same as run --dry-run --format diff, in colour on a terminal.
     """
     if run_id is not None:
-        changes = changes_of(config.project_root(root), None if run_id == LAST else run_id)
+        changes = changes_of(project(root), None if run_id == LAST else run_id)
         _show_diff(changes.files, color)
         output.say(f"Run {changes.run_id}: its files as they are now, against those before it.")
         return 0

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from selfdebug import config
 from selfdebug.cli import options, output
+from selfdebug.cli.projects import project
 from selfdebug.cli.trace import caller, session_option, state_of
 from selfdebug.errors import InputError
 from selfdebug.reports.documents import dumps
@@ -33,7 +33,7 @@ def runs(ctx: click.Context, root: Path | None, as_json: bool) -> int | None:
     """
     if ctx.invoked_subcommand is not None:
         return None
-    past = Workspace.open(config.project_root(root)).history()
+    past = Workspace.open(project(root)).history()
     if as_json:
         output.write(dumps({"runs": [asdict(run) for run in past]}))
     elif past:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from selfdebug import config
 from selfdebug.cli import options, output
+from selfdebug.cli.projects import project
 from selfdebug.reports.documents import dumps
 from selfdebug.trace.ask import ask
 from selfdebug.trace.owner import Owner, owner_of
@@ -27,7 +27,7 @@ run_option = click.option("--run", "run_id", metavar="RUN", help="A run. Default
 
 def state_of(root: Path | None) -> tuple[Path, Path]:
     """The root of the project and the folder of its traces. Raises UsageError for a root that is no folder."""
-    folder = config.project_root(root)
+    folder = project(root)
     return folder, find_trace_dir(folder, os.environ)
 
 

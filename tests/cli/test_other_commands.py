@@ -198,6 +198,31 @@ def test_an_interrupted_run_is_rolled_back(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["restored"] == ["a.py"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["runs"],
+        ["runs", "recorded"],
+        ["failures", "log.txt"],
+        ["diff", "--run"],
+        ["guard"],
+        ["explain"],
+        ["report", "--html", "page.html"],
+        ["trace", "run_overview"],
+        ["batch", "log.txt"],
+    ],
+    ids=" ".join,
+)
+def test_whatever_comes_next_rolls_an_interrupted_run_back_before_it_looks(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"x\n")
+    (tmp_path / "log.txt").write_bytes(b"")
+    interrupted_run(tmp_path)
+    done = selfdebug(*command, cwd=tmp_path)
+    assert (tmp_path / "a.py").read_bytes() == b"x\n"
+    assert b"Run run-1 had been interrupted: a.py put back." in done.stderr
+    assert b"had been interrupted" not in selfdebug(*command, cwd=tmp_path).stderr
+
+
 def test_what_a_run_changed_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"x\r\n")
     assert selfdebug("diff", "--run", "--root", str(tmp_path)).returncode == 64
