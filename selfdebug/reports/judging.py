@@ -54,7 +54,7 @@ def alternatives_left_out(attempt: Attempt) -> str:
     """What is said of the other plausible patches that are not shown; empty where all are."""
     hidden = len(differing(attempt)) - MAX_ALTERNATIVES
     same = len(attempt.alternatives) - len(differing(attempt))
-    parts = [f"{_patches(hidden)} differ as well"] if hidden > 0 else []
+    parts = [f"{_patches(hidden)} {'differs' if hidden == 1 else 'differ'} as well"] if hidden > 0 else []
     parts += [f"{_patches(same)} did the same in every test"] if same else []
     return f"{', '.join(parts)}." if parts else ""
 

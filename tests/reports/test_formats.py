@@ -17,6 +17,7 @@ from selfdebug.model import EditedFile, ExceptionRecord, FinalStatus, Repair, Si
 from selfdebug.reports import failed_run, find, format_names, render
 from selfdebug.reports.base import Example, View
 from selfdebug.reports.evidence import shown_value
+from selfdebug.reports.judging import alternatives_left_out
 from selfdebug.reports.run_document import document
 from selfdebug.reports.samples import COMPARED, KEPT, NOTHING_FAILED, ROLLED_BACK, SAMPLES
 from selfdebug.reports.schema import schema
@@ -434,3 +435,18 @@ def test_sarif_notes_what_no_test_pins_and_what_would() -> None:
     notes = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
     (pin,) = COMPARED.attempts[0].pins
     assert notes == [COMPARED.sentence, f"{pin.sentence} To pin it: {pin.suggestion}"]
+
+
+@pytest.mark.parametrize(
+    ("differing", "same", "sentence"),
+    [
+        (3, 0, ""),
+        (4, 0, "1 other plausible patch differs as well."),
+        (5, 1, "2 other plausible patches differ as well, 1 other plausible patch did the same in every test."),
+        (0, 2, "2 other plausible patches did the same in every test."),
+    ],
+)
+def test_patches_that_are_not_shown_are_counted(differing: int, same: int, sentence: str) -> None:
+    other = COMPARED.attempts[0].alternatives[0]
+    others = [replace(other, is_same=False)] * differing + [replace(other, is_same=True)] * same
+    assert alternatives_left_out(replace(COMPARED.attempts[0], alternatives=tuple(others))) == sentence
