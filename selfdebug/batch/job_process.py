@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from selfdebug.batch.combine import change_of
 from selfdebug.batch.orders import Answer, Causes, FindCauses, Order, Refused, Repaired, RepairTests, RunSuite, SuiteRun
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError, SelfdebugError
+from selfdebug.model import Outcome
 from selfdebug.pytest_process import Interpreter, run_pytest
 from selfdebug.repair import open_bench, repair
 from selfdebug.repair.grouping import groups
@@ -62,8 +64,8 @@ def _answer(order: Order, settings: Settings) -> Answer:
     match order.task:
         case FindCauses():
             return _causes(settings)
-        case RepairTests():
-            return _repaired(settings)
+        case RepairTests(known=known):
+            return _repaired(settings, known)
         case RunSuite():
             return _suite(settings)
 
@@ -79,12 +81,12 @@ def _causes(settings: Settings) -> Causes:
     with open_bench(replace(settings, dry_run=True), lambda _event: None) as bench:
         found = ingest(bench, None)
     if isinstance(found, Ended):
-        return Causes((), found.sentence, nothing_failed=found.reason == "nothing-failed")
-    return Causes(tuple(map(cause_of, groups(found.failures))))
+        return Causes((), {}, found.sentence, nothing_failed=found.reason == "nothing-failed")
+    return Causes(tuple(map(cause_of, groups(found.failures))), bench.known)
 
 
-def _repaired(settings: Settings) -> Repaired:
-    done = repair(settings, None, lambda _event: None)
+def _repaired(settings: Settings, known: Mapping[str, Outcome]) -> Repaired:
+    done = repair(settings, None, lambda _event: None, known=known)
     kept = [each for each in done.diffs if each.file in done.files_patched]
     suite = next((run for run in reversed(done.runs) if not run.proposed), None)
     return Repaired(

@@ -9,6 +9,7 @@ from typing import Any
 
 from selfdebug.batch.records import FileChange
 from selfdebug.config import Settings
+from selfdebug.model import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,12 @@ class FindCauses:
 
 @dataclass(frozen=True, slots=True)
 class RepairTests:
-    """Repair the tests that the settings name."""
+    """Repair the tests that the settings name.
+
+    `known` are the outcomes of tests in the frozen tree, so that a job need not find out again which ones fail in it.
+    """
+
+    known: Mapping[str, Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +61,11 @@ class Cause:
 class Causes:
     """The causes of the failures, or the one sentence that says why there are none to repair.
 
-    `nothing_failed` says that this is as it should be.
+    `outcomes` are those of the tests that were run, `nothing_failed` says that this is as it should be.
     """
 
     causes: tuple[Cause, ...]
+    outcomes: Mapping[str, Outcome]
     sentence: str = ""
     nothing_failed: bool = False
 

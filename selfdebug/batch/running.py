@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ from selfdebug.batch.records import (
     Target,
 )
 from selfdebug.batch.summary import interrupted, put_together, summed_up
-from selfdebug.model import Progress
+from selfdebug.model import Outcome, Progress
 from selfdebug.paths import is_in_environment
 from selfdebug.pytest_process import Interpreter
 from selfdebug.pytest_process.folders import BATCH_PREFIX, new_folder, remove_tree
@@ -76,6 +76,7 @@ class _Project:
     sources: tuple[str, ...]
     ledger: Ledger
     jobs: tuple[Job, ...] = ()
+    known: Mapping[str, Outcome] = field(default_factory=dict)
     originals: dict[str, bytes] = field(default_factory=dict)
 
     def take(self, causes: Sequence[Cause]) -> tuple[Job, ...]:
@@ -121,6 +122,7 @@ class _Batch:
     def _take_causes(self, project: _Project, reply: Reply) -> None:
         if isinstance(reply.answer, Causes):
             project.take(reply.answer.causes)
+            project.known = reply.answer.outcomes
             if not reply.answer.causes and not reply.answer.nothing_failed:
                 self._could_not_begin(project, JobState.NOT_REPAIRED, reply.answer.sentence, reply)
         else:
@@ -147,7 +149,7 @@ class _Batch:
                     self.results[job.id] = finished[job.id][0]
                     project.originals.update(finished[job.id][1])
                     continue
-                order = project.order(job.id, RepairTests(), job.node_ids)
+                order = project.order(job.id, RepairTests(project.known), job.node_ids)
                 waiting[self.pool.submit(isolated, order, self.request.retries)] = job
         if self.results and waiting:
             self.events(Progress("batch", f"{len(self.results)} finished jobs are taken over"))

@@ -6,17 +6,18 @@ What comes after the first run of the tests is in `loop`, which is imported whil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 
 from codemods.selfdebug.registry import guards
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError
-from selfdebug.model import ProbeReport, Repair
+from selfdebug.model import Outcome, ProbeReport, Repair
 from selfdebug.pytest_process import Interpreter, adopting
 from selfdebug.repair.bench import Bench, Events
 from selfdebug.repair.choice import Chooser
@@ -33,17 +34,27 @@ from selfdebug.workspace import Workspace, new_run_id
 
 __all__ = ["probe_failure", "repair"]
 
+NOTHING_KNOWN: Mapping[str, Outcome] = MappingProxyType({})
 
-def repair(settings: Settings, log: bytes | None, events: Events, choose: Chooser | None = None) -> Repair:
+
+def repair(
+    settings: Settings,
+    log: bytes | None,
+    events: Events,
+    choose: Chooser | None = None,
+    known: Mapping[str, Outcome] = NOTHING_KNOWN,
+) -> Repair:
     """Repair what fails, or put everything back.
 
     `log` is captured output to start from (None: the tests are run); `choose` is asked which plausible patch to keep
-    (None: the one that comes first), and what it took stays when other tests still fail. Ends with a Repair for
-    everything that the tests and the project can do; raises UsageError children for a run that cannot begin, and rolls
-    back before any other exception leaves. SIGINT, SIGTERM and SIGHUP roll back and end with exit code 130.
+    (None: the one that comes first), and what it took stays when other tests still fail; `known` are the outcomes of
+    tests, by node id, with the files as they are. Ends with a Repair for everything that the tests and the project can
+    do; raises UsageError children for a run that cannot begin, and rolls back before any other exception leaves.
+    SIGINT, SIGTERM and SIGHUP roll back and end with exit code 130.
     """
     with open_bench(settings, events) as bench:
         bench.choose = choose
+        bench.known.update(known)
         work = Work(is_asked=choose is not None)
         try:
             with interruptible(), _rolled_back_unless_kept(bench):

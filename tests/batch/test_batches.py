@@ -20,14 +20,25 @@ import pytest
 from selfdebug.batch.executors import executor
 from selfdebug.batch.isolation import ACTIVE, isolated
 from selfdebug.batch.ledger import Ledger, fingerprint
-from selfdebug.batch.orders import Cause, Causes, FindCauses, Lost, Order, Refused, RunSuite, SuiteRun
+from selfdebug.batch.orders import (
+    Cause,
+    Causes,
+    FindCauses,
+    Lost,
+    Order,
+    Refused,
+    Repaired,
+    RepairTests,
+    RunSuite,
+    SuiteRun,
+)
 from selfdebug.batch.plan import jobs_of
 from selfdebug.batch.records import JobResult, JobState, Shard, Target
 from selfdebug.batch.running import BatchRequest, run_batch
 from selfdebug.batch.schema import batch_schema
 from selfdebug.config import Settings
 from selfdebug.errors import EnvironmentUnusableError, UsageError
-from selfdebug.model import Progress
+from selfdebug.model import Outcome, Progress
 from selfdebug.pytest_process import Interpreter
 from selfdebug.stages.failures import read_log
 from selfdebug.workspace.frozen import FrozenTree
@@ -255,6 +266,28 @@ def test_the_suite_is_run_with_other_contents(order: Order) -> None:
     fixed = NAMES.replace(b"return user.name", b"return None")
     reply = isolated(replace(order, task=RunSuite({"names.py": fixed})), 0)
     assert reply.answer == SuiteRun(("test_names.py::test_size",))
+
+
+def test_a_job_does_not_run_again_what_is_known_to_fail(order: Order, tmp_path: Path) -> None:
+    others = order.folder / "tree" / "test_others.py"
+    ran = tmp_path / "ran"
+    others.write_text(
+        f"def test_other():\n    with open({str(ran)!r}, 'a') as file:\n        assert not file.write('.')\n"
+    )
+    causes = isolated(order, 0).answer
+    assert isinstance(causes, Causes)
+    assert causes.outcomes == {
+        "test_names.py::test_name": Outcome.FAILED,
+        "test_names.py::test_name_again": Outcome.FAILED,
+        "test_names.py::test_size": Outcome.FAILED,
+        "test_others.py::test_other": Outcome.FAILED,
+    }
+    ran.unlink()
+    settings = replace(order.settings, node_ids=("test_names.py::test_size",))
+    answer = isolated(replace(order, settings=settings, task=RepairTests(causes.outcomes)), 0).answer
+    assert isinstance(answer, Repaired)
+    assert answer.is_passing
+    assert ran.read_text() == "."  # in the run of the whole suite; without the patch it failed before
 
 
 def test_the_copy_is_imported_though_the_original_is_on_the_path(
