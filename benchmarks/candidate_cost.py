@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.measure import Timing, interleaved, report
-from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, PytestRequest, WarmServer, run_pytest
 
 SUBJECT = "def name(user):\n    return user.name.title()\n"
 FIXED = SUBJECT.replace("user.name.title()", "user.name.title() if user is not None else ''")
@@ -26,7 +26,7 @@ TESTS = "from subject import name\n\n\ndef test_name():\n    assert name(None) =
 HEAVY = "import asyncio, email.mime.text, http.server, libcst, sqlite3, unittest.mock, xml.dom.minidom\n"
 PLUGIN = "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_call(item):\n    return (yield)\n"
 SETTLED_SECONDS = 3  # after which the bytecode of a file is shared between runs
-NODE_IDS = ["test_subject.py::test_name"]
+NODE_IDS = ("test_subject.py::test_name",)
 
 
 def projects() -> dict[str, Mapping[str, str]]:
@@ -49,12 +49,14 @@ def measured(root: Path, subject: str, rounds: int) -> list[Timing]:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(root / "bytecode")
     with (
-        WarmServer(interpreter, root, node_ids=NODE_IDS) as warm,
-        PreloadedServer(interpreter, root, node_ids=NODE_IDS) as preloaded,
+        WarmServer(PytestRequest(interpreter, root, node_ids=NODE_IDS)) as warm,
+        PreloadedServer(PytestRequest(interpreter, root, node_ids=NODE_IDS)) as preloaded,
     ):
         ways: dict[str, Callable[[], object]] = {
             "a plain run": lambda: subprocess.run(plain, cwd=root, env=env, capture_output=True, check=False),
-            "a trial in a fresh process": lambda: run_pytest(interpreter, root, node_ids=NODE_IDS, sources=sources),
+            "a trial in a fresh process": lambda: run_pytest(
+                PytestRequest(interpreter, root, node_ids=NODE_IDS, sources=sources)
+            ),
             "a trial in a preloaded fork": lambda: passed(preloaded, sources),
             "a trial in a warm fork": lambda: passed(warm, sources),
         }

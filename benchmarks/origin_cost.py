@@ -23,7 +23,7 @@ from benchmarks.measure import Timing, report
 from benchmarks.origin_loads import CLOCK, LOADS, TEST
 from codemods.selfdebug.source import Source
 from selfdebug.model import Pass, Suspects, Tracing
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.stages.origin import suspects
 
 SECONDS = 2.0  # that the plain test takes
@@ -61,7 +61,9 @@ class Bench:
     def traced(self, trace: Tracing, turns: int) -> float:
         """Run the test under our own tracer; return the seconds for one turn."""
         run = run_pytest(
-            self.interpreter, self.root, node_ids=("test_load.py",), trace=trace, env=self.environment(turns)
+            PytestRequest(
+                self.interpreter, self.root, node_ids=("test_load.py",), trace=trace, env=self.environment(turns)
+            )
         )
         if run.failed != ("test_load.py::test_it",):
             raise SystemExit(f"the load did not fail as it should: {run.output}")
@@ -70,7 +72,9 @@ class Bench:
     def suspects(self, turns: int) -> Suspects:
         """What the second pass looks at."""
         environment = self.environment(turns)
-        run = run_pytest(self.interpreter, self.root, node_ids=("test_load.py",), trace=Pass.CALLS, env=environment)
+        run = run_pytest(
+            PytestRequest(self.interpreter, self.root, node_ids=("test_load.py",), trace=Pass.CALLS, env=environment)
+        )
         (failure,) = run.failures
         return suspects(failure, run.called, lambda file: Source.parse((self.root / file).read_bytes()))
 

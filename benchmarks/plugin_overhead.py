@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import cpu_of_children, interleaved, report
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 
 FILES = 20
 
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         env = {**os.environ, "PYTHONPYCACHEPREFIX": str(root / "bytecode")}
 
         def reported() -> None:
-            run = run_pytest(interpreter, root, pytest_args=["-q"])
+            run = run_pytest(PytestRequest(interpreter, root, pytest_args=("-q",)))
             if len(run.passed) != options.tests or not run.ended:
                 raise SystemExit(f"{len(run.passed)} of {options.tests} tests were reported")
 

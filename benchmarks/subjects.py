@@ -10,7 +10,7 @@ from pathlib import Path
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.source import Source
 from selfdebug.model import Failure, Patch, PytestRun, Site
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.stages.locate import Unlocated, locate
 from selfdebug.stages.propose import Evidence, LocatedSite, apply_candidate, propose, read_expectations
 from selfdebug.stages.propose import test_frame as frame_of_test
@@ -54,7 +54,7 @@ class Subject:
 
 def shape_subject(root: Path, interpreter: Interpreter) -> Subject | None:
     """The first failing test of a small project."""
-    before = run_pytest(interpreter, root)
+    before = run_pytest(PytestRequest(interpreter, root))
     return failing(Subject(root.parent.name, root, interpreter, "", ()), before)
 
 

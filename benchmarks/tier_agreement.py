@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.guard_removal.environments import NotPreparedError, Prepared, prepare
@@ -26,7 +26,7 @@ from benchmarks.guard_removal.removals import GUARDABLE, Removal, removals
 from benchmarks.measure import session
 from benchmarks.subjects import Subject, copied, failing, patches, shape_subject, shapes, spread
 from selfdebug.model import Patch, PytestRun, Tier
-from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, PytestRequest, WarmServer, run_pytest
 from selfdebug.stages.validate import judge
 
 TIMEOUT = 60.0
@@ -68,15 +68,7 @@ def compared(project: str, subject: Subject, each: int) -> Iterator[Compared]:
         for patch in chosen:
             sources = {**subject.sources, patch.file: patch.after}
             verdicts = [said(patch, subject, server.run(sources, TIMEOUT)) for server in (warm, preloaded)]
-            fresh = run_pytest(
-                subject.interpreter,
-                subject.root,
-                node_ids=[subject.node_id],
-                pytest_args=subject.pytest_args,
-                sources=sources,
-                timeout=TIMEOUT,
-                env=subject.env,
-            )
+            fresh = run_pytest(replace(_request(subject), sources=sources, timeout=TIMEOUT))
             yield Compared(
                 project,
                 subject.name,
@@ -91,14 +83,17 @@ def compared(project: str, subject: Subject, each: int) -> Iterator[Compared]:
 
 
 def _server(kind: type[ForkServer], subject: Subject) -> ForkServer:
-    return kind(
+    return kind(replace(_request(subject), timeout=10 * TIMEOUT))
+
+
+def _request(subject: Subject) -> PytestRequest:
+    return PytestRequest(
         subject.interpreter,
         subject.root,
-        node_ids=[subject.node_id],
+        node_ids=(subject.node_id,),
         pytest_args=subject.pytest_args,
         sources=subject.sources,
         env=subject.env,
-        start_timeout=10 * TIMEOUT,
     )
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.guard_removal.projects import Project
 from selfdebug.model import PytestRun
 from selfdebug.paths import is_test_file
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 
 PLUGIN = Path(__file__).parent / "plugin"
 """The folder of the pytest plugins, which run in the projects' environments."""
@@ -71,13 +71,15 @@ class Prepared:
         # The tests of the project's own choice are part of the arguments; node ids take their place.
         own = self.pytest_args[: len(self.pytest_args) - len(self.project.tests)] if node_ids else self.pytest_args
         return run_pytest(
-            Interpreter.find(self.python),
-            self.tree,
-            node_ids=node_ids,
-            pytest_args=(*own, *more_args),
-            timeout=120,
-            sources=sources or {},
-            env=env,
+            PytestRequest(
+                Interpreter.find(self.python),
+                self.tree,
+                node_ids=node_ids,
+                pytest_args=(*own, *more_args),
+                timeout=120,
+                sources=sources or {},
+                env=env,
+            )
         )
 
 

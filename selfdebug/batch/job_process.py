@@ -18,7 +18,7 @@ from selfdebug.batch.orders import Answer, Causes, FindCauses, Order, Refused, R
 from selfdebug.config import Settings
 from selfdebug.errors import ExitCode, PytestRunError, SelfdebugError
 from selfdebug.model import Outcome
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.repair import open_bench, repair
 from selfdebug.repair.grouping import groups
 from selfdebug.repair.ingest import Ended, ingest
@@ -101,9 +101,8 @@ def _repaired(settings: Settings, known: Mapping[str, Outcome]) -> Repaired:
 def _suite(settings: Settings) -> SuiteRun:
     interpreter = Interpreter.find(settings.python)
     try:
-        run = run_pytest(
-            interpreter, settings.root, pytest_args=settings.pytest_args, timeout=settings.timeout, run_id="together"
-        )
+        request = PytestRequest(interpreter, settings.root, pytest_args=settings.pytest_args, timeout=settings.timeout)
+        run = run_pytest(request, run_id="together")
     except PytestRunError as error:
         return SuiteRun((), str(error))
     if not run.ended:

@@ -6,17 +6,16 @@ that nothing is left in the project, and ends with all its descendants.
 
 from __future__ import annotations
 
-import os
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from selfdebug.errors import PytestRunError
-from selfdebug.model import Calls, PytestRun, Suspects, Tracing
+from selfdebug.model import Calls, PytestRun, Suspects
 from selfdebug.pytest_process.child import Ended, run_child
-from selfdebug.pytest_process.command import Request, launch
+from selfdebug.pytest_process.command import launch
 from selfdebug.pytest_process.forkserver import ForkServer
 from selfdebug.pytest_process.interpreter import Interpreter
 from selfdebug.pytest_process.last_words import how_ended, last_telling_lines
@@ -24,10 +23,20 @@ from selfdebug.pytest_process.orphans import adopting
 from selfdebug.pytest_process.preloaded import PreloadedServer
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import Recorded, read_records
+from selfdebug.pytest_process.request import PytestRequest
 from selfdebug.pytest_process.scratch import Scratch, scratch_folder
 from selfdebug.pytest_process.warm import WarmServer
 
-__all__ = ["ForkServer", "Interpreter", "PreloadedServer", "PytestStartError", "WarmServer", "adopting", "run_pytest"]
+__all__ = [
+    "ForkServer",
+    "Interpreter",
+    "PreloadedServer",
+    "PytestRequest",
+    "PytestStartError",
+    "WarmServer",
+    "adopting",
+    "run_pytest",
+]
 
 _LAST_WORDS = 4_000
 
@@ -40,63 +49,36 @@ class PytestStartError(PytestRunError):
         self.run = run
 
 
-def run_pytest(  # noqa: PLR0913 - the options of one run, all of them by name
-    interpreter: Interpreter,
-    root: Path,
+def run_pytest(
+    request: PytestRequest,
     *,
-    node_ids: Sequence[str] = (),
-    pytest_args: Sequence[str] = (),
-    timeout: float = 600.0,
-    sources: Mapping[str, bytes] | None = None,
-    record_probes: bool = False,
     run_id: str = "pytest",
     progress: Callable[[int, int], None] | None = None,
     meanwhile: Callable[[], None] | None = None,
-    env: Mapping[str, str] | None = None,
-    trace: Tracing | None = None,
-    calls: bool = False,
-    passing: Sequence[str] = (),
 ) -> PytestRun:
-    """Run the tests `node_ids` (all that the project configures, without any) in `root` for at most `timeout` seconds.
+    """Run tests in a process of their own.
 
-    `sources` maps files, relative to `root`, to the bytes that are served in their place; the run says in `served`
-    which of them were. With `record_probes`, the functions that probes call are there. `progress` is called with the
-    number of tests done and the number collected, `meanwhile` once, as soon as pytest has been started. `env` is the
-    environment to start from, this process's by default. With `trace`, the project's own code is traced, and the run
-    has a trace of what led to each failure: all of it, only of some functions, or (of the first of two passes) which
-    functions returned None. With `calls`, it tells which functions of the project each test ran. The first test of
-    `passing` that fails ends the session.
+    `progress` is called with the number of tests done and the number collected, `meanwhile` once, as soon as pytest has
+    been started.
 
     A time-out, a killed process, no tests (exit code 5) and unknown node ids (4) are told by the returned run. Raises
     PytestStartError when the plugin was never heard of: a conftest that cannot be imported, wrong options. With
     `sources` such a run is returned, since it says something of them: it has not `ended`. Raises UsageError for a
     node id that pytest would take for an option.
     """
-    project = ProjectFiles(root)
-    request = Request(
-        interpreter=interpreter,
-        root=project.root,
-        node_ids=tuple(node_ids),
-        pytest_args=tuple(pytest_args),
-        sources=sources or {},
-        record_probes=record_probes,
-        env=os.environ if env is None else env,
-        trace=trace,
-        calls=calls,
-        passing=tuple(passing),
-    )
+    project = ProjectFiles(request.root)
     with scratch_folder(marker=uuid.uuid4().hex) as scratch:
-        start = launch(request, scratch)
+        start = launch(replace(request, root=project.root), scratch)
         tick = None if progress is None else _ticker(scratch, progress)
-        ended = run_child(start, timeout, tick, meanwhile)
+        ended = run_child(start, request.timeout, tick, meanwhile)
         recorded = read_records(scratch.records, project)
     run = _run(run_id, request, start.command, ended, recorded)
-    if not (recorded.is_greeted or ended.timed_out or sources):
+    if not (recorded.is_greeted or ended.timed_out or request.sources):
         raise PytestStartError(_why_not_started(ended), run)
     return run
 
 
-def _run(run_id: str, request: Request, command: tuple[str, ...], ended: Ended, found: Recorded) -> PytestRun:
+def _run(run_id: str, request: PytestRequest, command: tuple[str, ...], ended: Ended, found: Recorded) -> PytestRun:
     exit_code = None if ended.timed_out else ended.exit_code
     return replace(
         found.as_run(run_id, request.node_ids, command, exit_code, ended.seconds),

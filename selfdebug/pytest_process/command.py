@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from selfdebug.errors import UsageError
 from selfdebug.model import Pass, Tracing
 from selfdebug.pytest_process.bytecode import share_bytecode
 from selfdebug.pytest_process.child import Launch
-from selfdebug.pytest_process.interpreter import Interpreter
+from selfdebug.pytest_process.request import PytestRequest
 from selfdebug.pytest_process.scratch import Scratch
 from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME
 
@@ -23,27 +21,12 @@ _OF_AN_OUTER_RUN = frozenset(
 # Bytecode goes where it disturbs nobody, and without any each process would compile all that it imports; without
 # column tables no sub-expression can be named.
 _OVERRIDDEN = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTHONNODEBUGRANGES"})
+_STARTS_COVERAGE = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"})
 _LONGEST_ARGUMENTS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be run: `root` is resolved, `sources` are served in place of files of `root`, `env` is the user's."""
-
-    interpreter: Interpreter
-    root: Path
-    node_ids: tuple[str, ...]
-    pytest_args: tuple[str, ...]
-    sources: Mapping[str, bytes]
-    record_probes: bool
-    env: Mapping[str, str]
-    trace: Tracing | None = None
-    calls: bool = False
-    passing: tuple[str, ...] = ()
-
-
-def launch(request: Request, scratch: Scratch) -> Launch:
-    """The process that runs what is requested, with `scratch` as the place for whatever it leaves.
+def launch(request: PytestRequest, scratch: Scratch) -> Launch:
+    """The process that does what is asked in a resolved root, with `scratch` as the place for whatever it leaves.
 
     Raises UsageError for a node id that pytest would take for an option or for a file of options: node ids come from
     logs, and what stands in a log must not become an option.
@@ -54,7 +37,7 @@ def launch(request: Request, scratch: Scratch) -> Launch:
     return Launch(_arguments(request, scratch), request.root, environment, scratch.marker, memory)
 
 
-def _arguments(request: Request, scratch: Scratch) -> tuple[str, ...]:
+def _arguments(request: PytestRequest, scratch: Scratch) -> tuple[str, ...]:
     """The command line.
 
     Ours come after the project's own options (`addopts`) and so win: one failure does not end the run, and a file that
@@ -70,11 +53,7 @@ def _arguments(request: Request, scratch: Scratch) -> tuple[str, ...]:
     return (str(request.interpreter.path), "-m", "pytest", *options, *request.pytest_args, *tests)
 
 
-_STARTS_COVERAGE = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"})
-"""Variables with which coverage measures each process that is started."""
-
-
-def _tests(request: Request, scratch: Scratch) -> tuple[str, ...]:
+def _tests(request: PytestRequest, scratch: Scratch) -> tuple[str, ...]:
     """The node ids, or a file of them where a command line would become too long and pytest can read one."""
     for node_id in request.node_ids:
         if not node_id or node_id[0] in "-@" or "\0" in node_id or "\n" in node_id:
@@ -86,9 +65,9 @@ def _tests(request: Request, scratch: Scratch) -> tuple[str, ...]:
     return (f"@{file}",)
 
 
-def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
+def _environment(request: PytestRequest, scratch: Scratch) -> dict[str, str]:
     """The user's environment, with what the plugin is told and the places for everything that runs leave."""
-    base = request.env
+    base = os.environ if request.env is None else request.env
     env = {name: value for name, value in base.items() if name not in _OF_AN_OUTER_RUN | _OVERRIDDEN}
     if "PYTHONPATH" in base:
         env["SELFDEBUG_PYTHONPATH"] = base["PYTHONPATH"]
@@ -96,29 +75,36 @@ def _environment(request: Request, scratch: Scratch) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(filter(None, (str(PLUGIN_FOLDER), base.get("PYTHONPATH", "")))),
         "PYTHONPYCACHEPREFIX": str(scratch.bytecode),
         "TMPDIR": str(scratch.temporary),
-        "SELFDEBUG_RUN": scratch.marker,
-        "SELFDEBUG_RECORDS": str(scratch.records),
-        "SELFDEBUG_ROOT": str(request.root),
     }
     env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(scratch.folder / "hypothesis"))
     if not env.keys() & _STARTS_COVERAGE:  # else somebody measures us
         env.setdefault("COVERAGE_FILE", str(scratch.folder / "coverage"))
-    if request.sources:
-        env["SELFDEBUG_SOURCES"] = str(scratch.put_sources(request.sources, request.root))
-    if request.record_probes:
-        env["SELFDEBUG_PROBES"] = "1"
-    if request.passing:
-        passing = scratch.folder / "passing.json"
-        passing.write_text(json.dumps(request.passing), encoding="utf-8")
-        env["SELFDEBUG_PASSING"] = str(passing)
-    if request.calls:
-        env["SELFDEBUG_CALLS"] = "1"
-    if request.trace is not None:
-        env["SELFDEBUG_TRACE"] = _plan(request.trace, request.root, scratch)
     if request.calls or request.trace is not None:
         for name in _STARTS_COVERAGE:  # it would hold the one trace function that there is before Python 3.12
             env.pop(name, None)
-    return env
+    return env | _told_to_plugin(request, scratch)
+
+
+def _told_to_plugin(request: PytestRequest, scratch: Scratch) -> dict[str, str]:
+    """What the plugin is to do, as the variables that it reads; it has no other way to be told before a session."""
+    told = {
+        "SELFDEBUG_RUN": scratch.marker,
+        "SELFDEBUG_RECORDS": str(scratch.records),
+        "SELFDEBUG_ROOT": str(request.root),
+    }
+    if request.sources:
+        told["SELFDEBUG_SOURCES"] = str(scratch.put_sources(request.sources, request.root))
+    if request.record_probes:
+        told["SELFDEBUG_PROBES"] = "1"
+    if request.passing:
+        passing = scratch.folder / "passing.json"
+        passing.write_text(json.dumps(request.passing), encoding="utf-8")
+        told["SELFDEBUG_PASSING"] = str(passing)
+    if request.calls:
+        told["SELFDEBUG_CALLS"] = "1"
+    if request.trace is not None:
+        told["SELFDEBUG_TRACE"] = _plan(request.trace, request.root, scratch)
+    return told
 
 
 def _plan(trace: Tracing, root: Path, scratch: Scratch) -> str:

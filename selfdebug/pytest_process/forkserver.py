@@ -8,7 +8,6 @@ states of a process in which it can be forked.
 from __future__ import annotations
 
 import json
-import os
 import socket
 import sys
 import threading
@@ -24,12 +23,13 @@ from typing import Any, ClassVar, Self
 
 from selfdebug.model import PytestRun, Tier
 from selfdebug.pytest_process.child import Background
-from selfdebug.pytest_process.command import Request, launch
+from selfdebug.pytest_process.command import launch
 from selfdebug.pytest_process.folders import remove_tree
 from selfdebug.pytest_process.interpreter import Interpreter
 from selfdebug.pytest_process.interrupts import held_back
 from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import Recorded, read_records
+from selfdebug.pytest_process.request import PytestRequest
 from selfdebug.pytest_process.scratch import JOB_PREFIX, scratch_folder
 
 OLDEST_PYTEST = (7,)
@@ -64,37 +64,20 @@ class ForkServer(ABC):
     _variable: ClassVar[str]
     """The environment variable that tells the plugin the descriptor to serve at."""
 
-    def __init__(  # noqa: PLR0913 - the options of `run_pytest`
-        self,
-        interpreter: Interpreter,
-        root: Path,
-        *,
-        node_ids: Sequence[str],
-        collect: Sequence[str] = (),
-        pytest_args: Sequence[str] = (),
-        sources: Mapping[str, bytes] | None = None,
-        env: Mapping[str, str] | None = None,
-        start_timeout: float = 600.0,
-        alone: bool = True,
-    ) -> None:
-        """With `alone`, nothing else runs tests of the project at the same time; else forks must share nothing."""
-        self.refusal = _why_not_here(interpreter)
+    def __init__(self, request: PytestRequest, *, collect: Sequence[str] = (), alone: bool = True) -> None:
+        """Of the `request`, `timeout` holds for the start, and node ids that are in `collect` may be run as well.
+
+        With `alone`, nothing else runs tests of the project at the same time; else forks must share nothing.
+        """
+        self.refusal = _why_not_here(request.interpreter)
         self.problem: str | None = None
         self.is_beyond_forks = False
         self.control: PytestRun | None = None
-        self._project = ProjectFiles(root)
-        self._node_ids = tuple(node_ids)
+        self._project = ProjectFiles(request.root)
+        self._node_ids = request.node_ids
         self._alone = alone
-        self._request = Request(
-            interpreter=interpreter,
-            root=self._project.root,
-            node_ids=tuple(collect or node_ids),
-            pytest_args=tuple(pytest_args),
-            sources=sources or {},
-            record_probes=False,
-            env=os.environ if env is None else env,
-        )
-        self._ready_by = time.monotonic() + start_timeout
+        self._request = replace(request, root=self._project.root, node_ids=tuple(collect or request.node_ids))
+        self._ready_by = time.monotonic() + request.timeout
         self._stack = ExitStack()
         self._jobs = self._odd_ends = 0
         self._command: tuple[str, ...] = ()

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from codemods.selfdebug.base import RefusedError
 from selfdebug.config import Settings
 from selfdebug.errors import SelfdebugError
 from selfdebug.model import Diagnosis, Failure, Outcome, Patch, Progress, PytestRun, Tier, Tracing
 from selfdebug.paths import is_test_file
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.repair.choice import Chooser
 from selfdebug.repair.grouping import Group, node_ids
 from selfdebug.repair.reach import Reach
@@ -89,8 +89,17 @@ class Bench:
 
         They may take `limit` seconds, and at most as long as the settings allow.
         """
-        timeout = min(limit or self.settings.timeout, self.settings.timeout)
-        return self._run(tuple(node_ids), sources or {}, timeout, record_probes=record_probes, trace=trace)
+        request = self._request
+        return self._run(
+            replace(
+                request,
+                node_ids=tuple(node_ids),
+                timeout=min(limit or request.timeout, request.timeout),
+                sources={**request.sources, **(sources or {})},
+                record_probes=record_probes,
+                trace=trace,
+            )
+        )
 
     def run_suite(self, calls: bool = False) -> PytestRun:
         """Run all tests as the files stand now; the first that passed before and fails now ends the run.
@@ -98,7 +107,7 @@ class Bench:
         With `calls`, it is seen which functions each test runs, and no failure ends the run.
         """
         passed = () if calls else tuple(node for node, outcome in self.known.items() if outcome is Outcome.PASSED)
-        done = self._run((), {}, self.settings.timeout, calls=calls, passing=passed)
+        done = self._run(replace(self._request, calls=calls, passing=passed))
         if done.calls is not None:
             self.reach.calls, self.reach.files = done.calls, dict(self.edited)
         return done
@@ -114,21 +123,24 @@ class Bench:
         tests = self.reach.tests_of(patch, original)
         return tuple(node for node in tests if self.known.get(node) is Outcome.PASSED)
 
-    def _run(
-        self, node_ids: tuple[str, ...], sources: Mapping[str, bytes], timeout: float, **options: Any
-    ) -> PytestRun:
-        self.side_by_side.wait()
-        done = run_pytest(
+    @property
+    def _request(self) -> PytestRequest:
+        """All tests of the project, as its files stand now."""
+        return PytestRequest(
             self.interpreter,
             self.settings.root,
-            node_ids=node_ids,
             pytest_args=self.settings.pytest_args,
-            timeout=timeout,
-            sources={**(self.edited if self.settings.dry_run else {}), **sources},
+            timeout=self.settings.timeout,
+            sources=dict(self.edited) if self.settings.dry_run else {},
+        )
+
+    def _run(self, request: PytestRequest) -> PytestRun:
+        self.side_by_side.wait()
+        done = run_pytest(
+            request,
             run_id=f"pytest-{len(self.runs) + 1}",
             progress=self._tick,
             meanwhile=None if self.runs else self.meanwhile,
-            **options,
         )
         self._record(done, "the plugin reports, and nothing is written into the project")
         self.reach.durations.update(done.durations)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from selfdebug.config import Settings
 from selfdebug.model import Failure, PytestRun, When
-from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, PytestRequest, WarmServer
 
 _Situation = tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, bytes], ...]]
 
@@ -130,16 +130,17 @@ class Screening:
         if not self._untried or self._situation is None:
             return
         kind = self._untried.pop(0)
-        self._servers[kind] = kind(
+        node_ids = self._situation[0]
+        request = PytestRequest(
             self.interpreter,
             self.settings.root,
-            node_ids=self._situation[0],
-            collect=files_of((*self._situation[0], *self.also)) if kind is WarmServer else (),
-            pytest_args=self.settings.pytest_args,
-            sources=edited if self.settings.dry_run else None,
-            start_timeout=self.settings.timeout,
-            alone=self.settings.jobs == 1,
-        ).start()
+            node_ids,
+            self.settings.pytest_args,
+            self.settings.timeout,
+            edited if self.settings.dry_run else {},
+        )
+        collect = files_of((*node_ids, *self.also)) if kind is WarmServer else ()
+        self._servers[kind] = kind(request, collect=collect, alone=self.settings.jobs == 1).start()
 
 
 def files_of(node_ids: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfdebug.config import Settings
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.repair.screening import Screened, Screening
 
 SUBJECT = "def name(user):\n    return user.name.title()\n"
@@ -25,7 +25,7 @@ def test_other_files_are_collected_as_long_as_that_does_no_harm(
     for file, text in {"subject.py": SUBJECT, "test_subject.py": TEST, "test_other.py": start + OTHER}.items():
         (tmp_path / file).write_text(text)
     interpreter = Interpreter.find(Path(sys.executable))
-    group = run_pytest(interpreter, tmp_path, node_ids=["test_subject.py"]).failures
+    group = run_pytest(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))).failures
     screening = Screening(Settings(root=tmp_path), interpreter, also=("test_other.py",))
     try:
         node_ids = ["test_subject.py::test_name"]
@@ -50,7 +50,7 @@ def test_a_port_that_another_run_would_want_as_well_is_not_left_to_forks(
     (tmp_path / "subject.py").write_text(SUBJECT)
     (tmp_path / "test_subject.py").write_text("import socket\n" + TEST.replace("    assert name", bound))
     interpreter = Interpreter.find(Path(sys.executable))
-    group = run_pytest(interpreter, tmp_path).failures
+    group = run_pytest(PytestRequest(interpreter, tmp_path)).failures
     screening = Screening(Settings(root=tmp_path), interpreter)
     try:
         run = screening.run(Screened(group, ["test_subject.py::test_name"], {}), {"subject.py": FIXED}, "one")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 
 CODE = """
 import functools
@@ -71,7 +71,7 @@ def interpreter() -> Interpreter:
 
 
 def test_the_functions_of_each_test_are_told_and_its_seconds(root: Path) -> None:
-    run = run_pytest(interpreter(), root, node_ids=["suite"], calls=True)
+    run = run_pytest(PytestRequest(interpreter(), root, node_ids=("suite",), calls=True))
     assert run.calls is not None
     assert run.calls.gap == ""
     names = {place: [node.rpartition("::")[2] for node in nodes] for place, nodes in run.calls.tests.items()}
@@ -90,7 +90,7 @@ def test_where_somebody_else_holds_the_trace_function_a_gap_is_told(root: Path) 
         "import sys\nsys.settrace(lambda *event: None)\n"
         "if hasattr(sys, 'monitoring'):\n    [sys.monitoring.use_tool_id(n, 'busy') for n in range(6)]\n"
     )
-    run = run_pytest(interpreter(), root, node_ids=["suite"], calls=True, env=env)
+    run = run_pytest(PytestRequest(interpreter(), root, node_ids=("suite",), calls=True, env=env))
     assert run.ended
     assert run.calls is not None
     assert run.calls.gap
@@ -105,11 +105,15 @@ def test_a_test_that_passed_before_ends_the_session_and_one_that_failed_does_not
     (root / "suite/test_subject.py").write_text(TESTS + broken)
     node = "suite/test_subject.py::test_late_"
     run = run_pytest(
-        interpreter(), root, node_ids=["suite"], pytest_args=arguments, passing=[f"{node}2", "suite/gone.py::test"]
+        PytestRequest(
+            interpreter(), root, node_ids=("suite",), pytest_args=arguments, passing=(f"{node}2", "suite/gone.py::test")
+        )
     )
     assert run.halted_by == f"{node}2"
     assert not run.ended
     assert {f"{node}0", f"{node}1", f"{node}2"} <= set(run.failed)
     assert arguments or len(run.outcomes) == 7  # workers finish what they were given
-    whole = run_pytest(interpreter(), root, node_ids=["suite"], pytest_args=arguments, passing=[f"{node}x"])
+    whole = run_pytest(
+        PytestRequest(interpreter(), root, node_ids=("suite",), pytest_args=arguments, passing=(f"{node}x",))
+    )
     assert (whole.halted_by, whole.ended, len(whole.failed)) == (None, True, 60)

@@ -8,7 +8,7 @@ import pytest
 
 from origin.traced_programs import chains, has_monitoring, interpreter, short, source, traced, write
 from selfdebug.model import Called, Function, Pass, Suspects
-from selfdebug.pytest_process import run_pytest
+from selfdebug.pytest_process import PytestRequest, run_pytest
 from selfdebug.stages.origin import suspects
 
 APP = """
@@ -59,7 +59,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_first_pass_counts_what_is_called_and_says_what_returned_none(root: Path) -> None:
-    run = run_pytest(interpreter(), root, trace=Pass.CALLS)
+    run = run_pytest(PytestRequest(interpreter(), root, trace=Pass.CALLS))
     calls = {each.function.name: each.calls for each in run.called if each.calls}
     assert calls == {"__init__": 1, "find": 1, "step": 100, "nothing": 1, "name_of": 1, "main": 1, "test_it": 1}
     if has_monitoring(run):
@@ -82,7 +82,9 @@ def test_suspects_are_what_can_have_to_do_with_the_failure(root: Path) -> None:
 def test_the_second_pass_looks_at_the_suspects_only(root: Path) -> None:
     (failure,) = traced(root).failures
     called = [Called(Function("app.py", name, line), 1) for name, line in (("find", 8), ("name_of", 19))]
-    run = run_pytest(interpreter(), root, trace=suspects(failure, called, lambda file: source(root, file)))
+    run = run_pytest(
+        PytestRequest(interpreter(), root, trace=suspects(failure, called, lambda file: source(root, file)))
+    )
     trace = run.trace_of("test_app.py::test_it")
     assert trace is not None
     assert trace.is_narrow
@@ -131,12 +133,12 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def plan(long: Path) -> Suspects:
     """What the first pass makes suspicious there."""
-    first = run_pytest(interpreter(), long, trace=Pass.CALLS)
+    first = run_pytest(PytestRequest(interpreter(), long, trace=Pass.CALLS))
     return suspects(first.failures[0], first.called, lambda file: source(long, file))
 
 
 def test_what_runs_often_is_looked_at_in_the_beginning_and_near_the_end(long: Path, plan: Suspects) -> None:
-    run = run_pytest(interpreter(), long, trace=plan)
+    run = run_pytest(PytestRequest(interpreter(), long, trace=plan))
     trace = run.trace_of("test_app.py::test_it")
     assert trace is not None
     assert trace.is_cut
@@ -146,7 +148,7 @@ def test_what_runs_often_is_looked_at_in_the_beginning_and_near_the_end(long: Pa
 
 
 def test_a_chain_says_where_it_was_not_looked_at(long: Path, plan: Suspects) -> None:
-    run = run_pytest(interpreter(), long, trace=Suspects(plan.functions))
+    run = run_pytest(PytestRequest(interpreter(), long, trace=Suspects(plan.functions)))
     (links,) = chains(long, run).values()
     assert short(links) == ["app:24 unknown?"]
     assert "main() ran too often for all its lines to be recorded" in links[0].sentence
@@ -183,7 +185,7 @@ def test_the_ids_of_other_tools_are_left_alone(tmp_path: Path, plan: Pass) -> No
             sys.monitoring.set_events(3, sys.monitoring.events.LINE)
         """,
     )
-    run = run_pytest(interpreter(), tmp_path, trace=plan, pytest_args=("-p", "early"))
+    run = run_pytest(PytestRequest(interpreter(), tmp_path, trace=plan, pytest_args=("-p", "early")))
     assert run.failed == ("test_app.py::test_it",)
     (failure,) = run.failures
     assert "mine" not in failure.exception.message
@@ -194,7 +196,7 @@ def test_coverage_in_the_same_process_does_not_keep_the_trace_from_the_chain(tmp
     write(tmp_path, "app.py", "def main():\n    name = {}.get('name')\n    return name.upper()\n")
     write(tmp_path, "test_app.py", TEST)
     write(tmp_path, "pytest.ini", "[pytest]\naddopts = --cov=app --cov-report=\n")
-    run = run_pytest(interpreter(), tmp_path, trace=Pass.EVERYTHING)
+    run = run_pytest(PytestRequest(interpreter(), tmp_path, trace=Pass.EVERYTHING))
     (links,) = chains(tmp_path, run).values()
     assert short(links) == ["app:2 assignment", "app:2 missing-key"]
     assert not (tmp_path / ".coverage").exists()
@@ -227,7 +229,7 @@ def test_a_debugger_that_a_test_sets_stays_set(tmp_path: Path) -> None:
             app.main()
         """,
     )
-    run = run_pytest(interpreter(), tmp_path, trace=Pass.EVERYTHING)
+    run = run_pytest(PytestRequest(interpreter(), tmp_path, trace=Pass.EVERYTHING))
     assert "test_app.py::test_debugged" in run.passed
     trace = run.trace_of("test_app.py::test_it")
     assert trace is not None

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 from codemods.selfdebug.source import Source
 from selfdebug.model import Link, Pass, PytestRun
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.stages.locate import Unlocated, locate
 from selfdebug.stages.origin import chain_of_fault
 
@@ -56,7 +56,7 @@ def follow(root: Path, app: str, test: str = TEST, **others: str) -> Sequence[Li
 
 def traced(root: Path) -> PytestRun:
     """Run the tests of a folder under a trace."""
-    return run_pytest(interpreter(), root, trace=Pass.EVERYTHING)
+    return run_pytest(PytestRequest(interpreter(), root, trace=Pass.EVERYTHING))
 
 
 def interpreter() -> Interpreter:

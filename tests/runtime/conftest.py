@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 
 from selfdebug.errors import EnvironmentUnusableError
 from selfdebug.model import PytestRun
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 
 Project = Callable[[Mapping[str, str]], Path]
 Run = Callable[..., PytestRun]
@@ -54,8 +53,8 @@ def interpreter() -> Interpreter:
 def quick_timeout(interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> float:
     """Seconds in which a short test surely ends on this machine, loaded as it is, and which are worth waiting for."""
     root = write_files(tmp_path_factory.mktemp("quick"), {"test_it.py": "def test_a(): pass\n"})
-    run_pytest(interpreter, root)  # the first compiles the libraries
-    return max(2.0, 3 * run_pytest(interpreter, root).seconds)
+    run_pytest(PytestRequest(interpreter, root))  # the first compiles the libraries
+    return max(2.0, 3 * run_pytest(PytestRequest(interpreter, root)).seconds)
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> Path:
@@ -76,9 +75,13 @@ def project(tmp_path: Path) -> Project:
 def run(project: Project, interpreter: Interpreter) -> Run:
     """Writes a project and runs its tests once."""
 
-    def run_project(files: Mapping[str, str], **options: Any) -> PytestRun:
-        options.setdefault("timeout", 60.0)
-        return run_pytest(options.pop("interpreter", interpreter), project(files), **options)
+    def run_project(
+        files: Mapping[str, str],
+        node_ids: tuple[str, ...] = (),
+        pytest_args: tuple[str, ...] = (),
+        timeout: float = 60.0,
+    ) -> PytestRun:
+        return run_pytest(PytestRequest(interpreter, project(files), node_ids, pytest_args, timeout))
 
     return run_project
 

@@ -14,7 +14,7 @@ import pytest
 
 from runtime.conftest import Run, every_path, write_files
 from selfdebug.model import Outcome, When
-from selfdebug.pytest_process import Interpreter, PytestStartError, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, PytestStartError, run_pytest
 from selfdebug.pytest_process.descendants import end_all
 
 NAP = "import time\nfor _ in range(600):\n    time.sleep(0.1)\n"
@@ -178,7 +178,7 @@ def test_endless_output_is_bounded_and_ended(run: Run, quick_timeout: float) -> 
                         os.write(2, b"x" * 65536)
             """
         },
-        pytest_args=["-s"],
+        pytest_args=("-s",),
         timeout=quick_timeout,
     )
     assert done.timed_out
@@ -201,7 +201,7 @@ def test_closing_standard_output_does_not_end_or_hang_the_run(run: Run) -> None:
                 def test_after(): pass
             """
         },
-        pytest_args=["-s"],
+        pytest_args=("-s",),
     )
     assert done.passed == {"test_it.py::test_close", "test_it.py::test_after"}
 
@@ -217,7 +217,7 @@ def test_closing_every_descriptor_does_not_silence_the_plugin(run: Run) -> None:
                     assert 1 == 2
             """
         },
-        pytest_args=["-s", "-p", "no:faulthandler"],
+        pytest_args=("-s", "-p", "no:faulthandler"),
     )
     assert dict(done.outcomes)["test_it.py::test_after"] is Outcome.FAILED
 
@@ -232,7 +232,7 @@ def test_leaving_early_with_success_is_not_a_pass(run: Run) -> None:
                     os._exit(0)
             """
         },
-        pytest_args=["-s"],
+        pytest_args=("-s",),
     )
     assert done.exit_code == 0
     assert "1 passed" in done.output
@@ -418,7 +418,7 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_pytest(interpreter, root, progress=interrupt)
+        run_pytest(PytestRequest(interpreter, root), progress=interrupt)
     assert not is_alive(pid_in(note))
     assert [path for path in place.iterdir() if path.name.startswith("sd-")] == []
     assert sorted(every_path(root)) == ["test_it.py"]

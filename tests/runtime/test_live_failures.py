@@ -10,7 +10,7 @@ import pytest
 from codemods.selfdebug.spans import split_lines, text_at
 from runtime.conftest import write_files
 from selfdebug.model import Failure, Frame, PytestRun
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 
 FILES = {
     "shop/__init__.py": "",
@@ -198,7 +198,7 @@ GROUPS = """
 @pytest.fixture(scope="module")
 def shop(each_interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PytestRun]:
     root = write_files(tmp_path_factory.mktemp("shop"), FILES)
-    return root, run_pytest(each_interpreter, root, timeout=90)
+    return root, run_pytest(PytestRequest(each_interpreter, root, timeout=90))
 
 
 def failure_of(shop: tuple[Path, PytestRun], test: str) -> Failure:
@@ -339,9 +339,9 @@ def groups(each_interpreter: Interpreter, tmp_path: Path) -> Iterator[PytestRun]
         tests = "from groups import ExceptionGroup\n" + "\n".join(
             line.removeprefix("    ") for line in GROUPS.partition("    def test_tasks")[0].split("\n")
         )
-        yield run_pytest(each_interpreter, write_files(tmp_path, {**backport, "test_groups.py": tests}))
+        yield run_pytest(PytestRequest(each_interpreter, write_files(tmp_path, {**backport, "test_groups.py": tests})))
     else:
-        yield run_pytest(each_interpreter, write_files(tmp_path, {"test_groups.py": GROUPS}))
+        yield run_pytest(PytestRequest(each_interpreter, write_files(tmp_path, {"test_groups.py": GROUPS})))
 
 
 def test_the_leaves_of_groups_are_told_with_their_frames(groups: PytestRun) -> None:
@@ -362,7 +362,7 @@ def test_what_the_example_of_a_doctest_raised_is_the_failure(
 ) -> None:
     source = 'def first(items):\n    """\n    >>> first(None)\n    >>> first(())\n    """\n    return items[0]\n'
     root = write_files(tmp_path, {"names.py": source})
-    (told,) = run_pytest(interpreter, root, pytest_args=("--doctest-modules", *options)).failures
+    (told,) = run_pytest(PytestRequest(interpreter, root, pytest_args=("--doctest-modules", *options))).failures
     assert (told.node_id, told.exception.type) == ("names.py::names.first", "TypeError")
     assert told.deepest is not None
     assert (told.deepest.file, told.deepest.line, told.deepest.function) == ("names.py", 6, "first")

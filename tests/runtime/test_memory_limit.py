@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from selfdebug.config import load
 from selfdebug.model import PytestRun
-from selfdebug.pytest_process import Interpreter, WarmServer, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, WarmServer, run_pytest
 from selfdebug.repair import repair
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems keep no such limit")
@@ -26,8 +28,8 @@ def project(root: Path, subject: str) -> Path:
     return root
 
 
-def run(root: Path, megabytes: int | None, sources: dict[str, bytes] | None = None) -> PytestRun:
-    return run_pytest(Interpreter.find(sys.executable).limited(megabytes), root, sources=sources)
+def run(root: Path, megabytes: int | None, sources: Mapping[str, bytes] = MappingProxyType({})) -> PytestRun:
+    return run_pytest(PytestRequest(Interpreter.find(sys.executable).limited(megabytes), root, sources=sources))
 
 
 def test_only_what_exceeds_the_limit_meets_it(tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_children_of_the_tests_have_the_limit_too(tmp_path: Path) -> None:
 def test_a_fork_that_runs_out_of_memory_says_nothing(tmp_path: Path) -> None:
     root = project(tmp_path, SUBJECT)
     interpreter = Interpreter.find(sys.executable).limited(LIMIT)
-    with WarmServer(interpreter, root, node_ids=["test_subject.py"]) as server:
+    with WarmServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
         assert server.run({"subject.py": GREEDY}, 60) is None
         assert server.problem == "a test ran out of memory"
 

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.conftest import every_path, write_files
 from selfdebug.model import PytestRun
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.runtime import PLUGIN_FOLDER, PLUGIN_NAME
 
 FILES = {
@@ -72,7 +72,7 @@ def test_memory_stands_in_for_the_disk(each_interpreter: Interpreter, tmp_path: 
         files["pytest.ini"] = "[pytest]\npythonpath = src .\naddopts = --import-mode=importlib\n"
     root = write_files(tmp_path, files)
     before = every_path(root)
-    done = run_pytest(each_interpreter, root, sources=SERVED, timeout=60)
+    done = run_pytest(PytestRequest(each_interpreter, root, sources=SERVED, timeout=60))
     assert [failure.exception for failure in done.failures] == []
     assert len(done.passed) == 5
     assert set(done.served) == set(SERVED)
@@ -82,7 +82,9 @@ def test_memory_stands_in_for_the_disk(each_interpreter: Interpreter, tmp_path: 
 def run_served(
     interpreter: Interpreter, root: Path, sources: Mapping[str, bytes], *node_ids: str, args: tuple[str, ...] = ()
 ) -> PytestRun:
-    return run_pytest(interpreter, root, sources=sources, node_ids=node_ids, timeout=60, pytest_args=args)
+    return run_pytest(
+        PytestRequest(interpreter, root, sources=sources, node_ids=node_ids, timeout=60, pytest_args=args)
+    )
 
 
 def test_served_test_files_are_still_rewritten(each_interpreter: Interpreter, tmp_path: Path) -> None:
@@ -262,8 +264,8 @@ def test_a_same_size_edit_in_the_same_second_is_seen(interpreter: Interpreter, t
     root = write_files(
         tmp_path, {"module.py": "VALUE = 1\n", "test_it.py": "import module\ndef test_a(): assert module.VALUE == 2\n"}
     )
-    assert run_pytest(interpreter, root).failed
+    assert run_pytest(PytestRequest(interpreter, root)).failed
     status = (root / "module.py").stat()
     (root / "module.py").write_text("VALUE = 2\n")
     os.utime(root / "module.py", ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert run_pytest(interpreter, root).passed
+    assert run_pytest(PytestRequest(interpreter, root)).passed

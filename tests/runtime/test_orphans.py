@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from selfdebug.config import Settings
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.pytest_process.orphans import adopting
 from selfdebug.repair import repair
 
@@ -53,7 +53,7 @@ def adopts() -> int:
 def test_a_daemon_ends_with_its_run(tmp_path: Path, ending: str) -> None:
     (tmp_path / "test_daemon.py").write_text(DAEMON + ending)
     with adopting():
-        run_pytest(Interpreter.find(sys.executable), tmp_path)
+        run_pytest(PytestRequest(Interpreter.find(sys.executable), tmp_path))
         assert adopts() == 1
         assert not daemons()
     assert adopts() == 0
@@ -69,7 +69,7 @@ def test_a_repair_adopts(tmp_path: Path) -> None:
 def test_children_of_the_program_itself_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
     with subprocess.Popen(["sleep", "60"]) as own, adopting():
-        run_pytest(Interpreter.find(sys.executable), tmp_path)
+        run_pytest(PytestRequest(Interpreter.find(sys.executable), tmp_path))
         assert own.poll() is None
         own.kill()
 
@@ -80,13 +80,13 @@ def test_only_the_last_of_several_runs_ends_what_was_adopted(tmp_path: Path) -> 
         (tmp_path / name / "test_daemon.py").write_text(f"{DAEMON}    time.sleep({seconds})\n")
     interpreter = Interpreter.find(sys.executable)
     with adopting():
-        longer = threading.Thread(target=run_pytest, args=(interpreter, tmp_path / "long"))
+        longer = threading.Thread(target=run_pytest, args=(PytestRequest(interpreter, tmp_path / "long"),))
         longer.start()
         deadline = time.monotonic() + 60
         while not daemons() and time.monotonic() < deadline:
             time.sleep(0.05)
         (first,) = daemons()
-        run_pytest(interpreter, tmp_path / "short")
+        run_pytest(PytestRequest(interpreter, tmp_path / "short"))
         if longer.is_alive():
             assert first in daemons()
         longer.join()

@@ -9,7 +9,7 @@ import pytest
 from runtime.conftest import Run, every_path, write_files
 from selfdebug.errors import UsageError
 from selfdebug.model import Outcome, PytestRun, When
-from selfdebug.pytest_process import Interpreter, PytestStartError, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, PytestStartError, run_pytest
 
 ZOO = {
     "pytest.ini": "[pytest]\naddopts = --lf -x\n",
@@ -58,7 +58,7 @@ ZOO = {
 @pytest.fixture(scope="module")
 def zoo(each_interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> PytestRun:
     root = write_files(tmp_path_factory.mktemp("zoo"), ZOO)
-    return run_pytest(each_interpreter, root, timeout=60, run_id="zoo-1")
+    return run_pytest(PytestRequest(each_interpreter, root, timeout=60), run_id="zoo-1")
 
 
 def test_every_outcome_is_the_one_that_pytest_counts(zoo: PytestRun) -> None:
@@ -131,7 +131,7 @@ def test_the_options_of_the_project_do_not_end_the_run_early(run: Run) -> None:
 
 def test_only_the_named_tests_run(run: Run) -> None:
     files = {"test_it.py": "def test_a(): pass\ndef test_b(): pass\n", "test_other.py": "1/0\n"}
-    done = run(files, node_ids=["test_it.py::test_b"])
+    done = run(files, node_ids=("test_it.py::test_b",))
     assert dict(done.outcomes) == {"test_it.py::test_b": Outcome.PASSED}
     assert done.proposed == ("test_it.py::test_b",)
 
@@ -139,37 +139,37 @@ def test_only_the_named_tests_run(run: Run) -> None:
 def test_more_node_ids_than_a_command_line_holds_fit(run: Run) -> None:
     file = "d" * 200 + "/test_it.py"
     text = "import pytest\n@pytest.mark.parametrize('n', range(500))\ndef test_it(n): pass\ndef test_other(): pass\n"
-    node_ids = [f"{file}::test_it[{n}]" for n in range(500)]
+    node_ids = tuple(f"{file}::test_it[{n}]" for n in range(500))
     done = run({file: text}, node_ids=node_ids)
     assert done.passed == set(node_ids)
-    assert done.proposed == tuple(node_ids)
+    assert done.proposed == node_ids
     assert len(" ".join(done.command)) < 10_000
 
 
 @pytest.mark.parametrize("node_id", ["-ptest_evil", "--rootdir=/", "@options", "", "a\nb", "a\0b"])
 def test_a_node_id_never_becomes_an_option(interpreter: Interpreter, tmp_path: Path, node_id: str) -> None:
     with pytest.raises(UsageError, match="not the node id of a test"):
-        run_pytest(interpreter, tmp_path, node_ids=[node_id])
+        run_pytest(PytestRequest(interpreter, tmp_path, node_ids=(node_id,)))
 
 
 def test_no_tests_and_unknown_tests_are_told_by_the_exit_code(run: Run) -> None:
     nothing = run({"module.py": "x = 1\n"})
     assert (nothing.exit_code, nothing.ended, nothing.outcomes, nothing.collected) == (5, True, (), 0)
-    unknown = run({"test_it.py": "def test_a(): pass\n"}, node_ids=["test_it.py::test_zzz"])
+    unknown = run({"test_it.py": "def test_a(): pass\n"}, node_ids=("test_it.py::test_zzz",))
     assert (unknown.exit_code, unknown.outcomes) == (4, ())
 
 
 def test_node_ids_are_relative_to_the_root_wherever_pytest_has_its_own(run: Run) -> None:
     files = {"app/pytest.ini": "[pytest]\n", "app/tests/test_it.py": "def test_a(): 1/0\n"}
-    done = run(files, node_ids=["app/tests/test_it.py::test_a"])
+    done = run(files, node_ids=("app/tests/test_it.py::test_a",))
     assert [failure.node_id for failure in done.failures] == ["app/tests/test_it.py::test_a"]
-    again = run(files, node_ids=[str(done.failures[0].node_id)])
+    again = run(files, node_ids=(str(done.failures[0].node_id),))
     assert again.failed == done.failed
 
 
 def test_a_pytest_root_above_the_project_is_no_problem(tmp_path: Path, interpreter: Interpreter) -> None:
     write_files(tmp_path, {"pytest.ini": "[pytest]\n", "app/test_it.py": "def test_a(): 1/0\n"})
-    done = run_pytest(interpreter, tmp_path / "app")
+    done = run_pytest(PytestRequest(interpreter, tmp_path / "app"))
     assert done.failed == ("test_it.py::test_a",)
 
 

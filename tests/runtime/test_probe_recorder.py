@@ -8,7 +8,7 @@ import pytest
 
 from runtime.conftest import write_files
 from selfdebug.model import PytestRun
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 
 FILES = {
     "module.py": "def first(xs): return xs[0]\n",
@@ -51,7 +51,7 @@ def first(xs):
 def probed(each_interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> PytestRun:
     root = write_files(tmp_path_factory.mktemp("probed"), FILES)
     sources = {"module.py": PROBED, "at_import.py": b"VALUE = __selfdebug_probe__(9, None)\n"}
-    return run_pytest(each_interpreter, root, sources=sources, record_probes=True, timeout=90)
+    return run_pytest(PytestRequest(each_interpreter, root, sources=sources, record_probes=True, timeout=90))
 
 
 def reprs(run: PytestRun, test: str, number: int) -> list[str]:
@@ -114,7 +114,7 @@ def test_catches_are_bounded(probed: PytestRun) -> None:
 
 
 def test_without_being_asked_there_are_no_recorder_functions(interpreter: Interpreter, tmp_path: Path) -> None:
-    done = run_pytest(interpreter, write_files(tmp_path, FILES), sources={"module.py": PROBED})
+    done = run_pytest(PytestRequest(interpreter, write_files(tmp_path, FILES), sources={"module.py": PROBED}))
     assert {failure.exception.name for failure in done.failures} >= {"__selfdebug_caught__"}
     assert done.hits == ()
 
@@ -132,7 +132,7 @@ def test_what_was_recorded_before_a_crash_is_not_lost(interpreter: Interpreter, 
         """,
     }
     root = write_files(tmp_path, files)
-    done = run_pytest(interpreter, root, sources={"module.py": PROBED}, record_probes=True)
+    done = run_pytest(PytestRequest(interpreter, root, sources={"module.py": PROBED}, record_probes=True))
     assert not done.ended
     assert [hit.value.repr for hit in done.hits] == ["None"]
     assert [catch.exception.type for catch in done.catches] == ["TypeError"]

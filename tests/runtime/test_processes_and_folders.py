@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from runtime.conftest import write_files
 from selfdebug.errors import EnvironmentUnusableError
-from selfdebug.pytest_process import Interpreter, descendants, folders, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, descendants, folders, run_pytest
 from selfdebug.pytest_process.child import BoundedOutput, Launch, run_child
 from selfdebug.pytest_process.descendants import end_all, living
 from selfdebug.pytest_process.last_words import last_telling_lines
@@ -130,7 +130,7 @@ def test_a_run_whose_parent_was_killed_is_cleared_away_by_the_next(tmp_path: Pat
     )
     code = (
         "import sys; from pathlib import Path; from selfdebug.pytest_process import *; "
-        "run_pytest(Interpreter.find(sys.executable), Path(sys.argv[1]))"
+        "run_pytest(PytestRequest(Interpreter.find(sys.executable), Path(sys.argv[1])))"
     )
     parent = subprocess.Popen([sys.executable, "-c", code, str(root)], env={**os.environ, "TMPDIR": str(place)})
     deadline = time.monotonic() + 60
@@ -235,7 +235,7 @@ def test_temporary_files_of_tests_go_with_the_run(interpreter: Interpreter, tmp_
             """
         },
     )
-    assert run_pytest(interpreter, root).passed
+    assert run_pytest(PytestRequest(interpreter, root)).passed
     assert not list(Path(tempfile.gettempdir()).glob("left-behind-by-a-test-*"))
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from selfdebug.model import Outcome
-from selfdebug.pytest_process import Interpreter, WarmServer
+from selfdebug.pytest_process import Interpreter, PytestRequest, WarmServer
 
 SUBJECT = "def name(user):\n    return user.title()\n"
 TESTS = """
@@ -42,7 +42,7 @@ def test_other_tests_of_the_collected_files_can_be_chosen(tmp_path: Path) -> Non
         (file + "::test_oth",): [],
     }
     interpreter = Interpreter.find(sys.executable)
-    with WarmServer(interpreter, tmp_path, node_ids=[none], collect=[file]) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=(none,)), collect=(file,)) as server:
         sources = {"subject.py": GUARDED}
         done = server.run_some([none], sources, 60, probes=True)
         assert done is not None, server.problem

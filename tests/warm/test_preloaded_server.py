@@ -13,7 +13,7 @@ import pytest
 from gists import gist
 
 from selfdebug.model import Tier
-from selfdebug.pytest_process import Interpreter, PreloadedServer, WarmServer, run_pytest
+from selfdebug.pytest_process import Interpreter, PreloadedServer, PytestRequest, WarmServer, run_pytest
 
 SUBJECT = "import json\n\nLIMIT = 1\n\ndef call(user):\n    return user.name\n"
 TEST = "import subject\n\ndef test_none():\n    assert subject.call(None) == 'nobody'\n"
@@ -47,13 +47,15 @@ EDITS = {
 def test_edits_of_all_kinds_are_judged_as_in_a_fresh_process(tmp_path: Path, interpreter: Interpreter) -> None:
     written(tmp_path, {"subject.py": SUBJECT, "test_subject.py": TEST})
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with PreloadedServer(interpreter, tmp_path, node_ids=["test_subject.py"]) as server:
+    with PreloadedServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))) as server:
         for edit in EDITS.values():
             sources = {"subject.py": edit.encode()}
             run = server.run(sources, 60)
             assert run is not None, server.problem
             assert run.tier is Tier.PRELOADED
-            assert gist(run) == gist(run_pytest(interpreter, tmp_path, node_ids=["test_subject.py"], sources=sources))
+            assert gist(run) == gist(
+                run_pytest(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",), sources=sources))
+            )
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -79,11 +81,11 @@ def test_what_modules_start_and_open_when_they_are_imported_stays_in_the_child(
     """
     root = written(tmp_path, {"subject.py": subject, "test_subject.py": TEST})
     sources = {"subject.py": (root / "subject.py").read_bytes().replace(b"user.name", GOOD.encode())}
-    with WarmServer(interpreter, root, node_ids=["test_subject.py"]) as warm:
+    with WarmServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as warm:
         assert warm.run(sources, 60) is None
-    with PreloadedServer(interpreter, root, node_ids=["test_subject.py"]) as server:
+    with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
         runs = [server.run(sources, 60) for _ in range(2)]
-    fresh = run_pytest(interpreter, root, node_ids=["test_subject.py"], sources=sources)
+    fresh = run_pytest(PytestRequest(interpreter, root, node_ids=("test_subject.py",), sources=sources))
     assert not fresh.failures
     assert [gist(run) for run in runs] == [gist(fresh), gist(fresh)], server.problem
 
@@ -91,7 +93,7 @@ def test_what_modules_start_and_open_when_they_are_imported_stays_in_the_child(
 def test_a_module_that_could_not_be_imported_is_judged(tmp_path: Path, interpreter: Interpreter) -> None:
     test = "import subject\n\ndef test_first():\n    assert subject.FIRST is None\n"
     root = written(tmp_path, {"subject.py": "NAMES = None\nFIRST = NAMES[0]\n", "test_subject.py": test})
-    with PreloadedServer(interpreter, root, node_ids=["test_subject.py"]) as server:
+    with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
         run = server.run({"subject.py": b"NAMES = None\nFIRST = NAMES[0] if NAMES else None\n"}, 60)
     assert run is not None, server.problem
     assert not run.failures
@@ -112,7 +114,7 @@ def test_modules_that_tests_write_are_never_those_of_an_earlier_run(tmp_path: Pa
     subject = "def call(user):\n    return str(user or 'noboda')\n"
     root = written(tmp_path, {"subject.py": subject, "test_subject.py": test})
     for kind in (WarmServer, PreloadedServer):
-        with kind(interpreter, root, node_ids=["test_subject.py"]) as server:
+        with kind(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
             for letter in "yxyx":  # of the same size, within one second
                 run = server.run({"subject.py": subject.replace("noboda", f"nobod{letter}").encode()}, 60)
                 assert run is not None, server.problem
@@ -134,7 +136,7 @@ def test_libraries_are_imported_once_and_what_tests_import_is_not(tmp_path: Path
     conftest = "import early\ntry:\n    import broken\nexcept ValueError:\n    pass\n"
     test = TEST.replace("    assert", "    import late\n    assert")
     root = written(tmp_path / "project", {"conftest.py": conftest, "subject.py": SUBJECT, "test_subject.py": test})
-    with PreloadedServer(interpreter, root, node_ids=["test_subject.py"], env=env) as server:
+    with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",), env=env)) as server:
         for _ in range(3):
             assert server.run({"subject.py": SUBJECT.encode()}, 60) is not None, server.problem
     # The first run without an edit imports both; then the libraries are there, and each of four runs imports its own.
@@ -182,7 +184,7 @@ def test_nothing_is_said_where_it_is_not_sure(name: str, tmp_path: Path, interpr
     files = {file: text.replace("ROOT", repr(str(root))) for file, text in libraries.items()}
     env = with_libraries(tmp_path / "lib", files)
     written(root, {"conftest.py": conftest, "subject.py": SUBJECT, "test_subject.py": TEST})
-    with PreloadedServer(interpreter, root, node_ids=["test_subject.py"], env=env) as server:
+    with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",), env=env)) as server:
         assert server.run({"subject.py": SUBJECT.replace("user.name", GOOD).encode()}, 60) is None
         assert reason in (server.problem or "")
         assert server.refusal == server.problem
@@ -190,7 +192,7 @@ def test_nothing_is_said_where_it_is_not_sure(name: str, tmp_path: Path, interpr
 
 def test_a_crash_and_a_hang_are_no_verdicts(tmp_path: Path, interpreter: Interpreter) -> None:
     root = written(tmp_path, {"subject.py": SUBJECT, "test_subject.py": TEST})
-    with PreloadedServer(interpreter, root, node_ids=["test_subject.py"]) as server:
+    with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
         assert server.run({"subject.py": SUBJECT.encode()}, 60) is not None, server.problem
         for edit, problem in (
             ("__import__('os').abort()", "the tests ended their process"),
@@ -209,14 +211,14 @@ def test_tests_that_share_a_file_are_judged_alone_only(tmp_path: Path, interpret
     root = written(tmp_path, {"subject.py": subject, "test_subject.py": TEST})
     sources = {"subject.py": subject.replace("user.name", GOOD).encode()}
     for alone in (True, False):
-        with PreloadedServer(interpreter, root, node_ids=["test_subject.py"], alone=alone) as server:
+        with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",)), alone=alone) as server:
             assert (server.run(sources, 60) is not None) == alone
             assert server.refusal == (None if alone else "the tests left traces outside their process")
 
 
 def test_a_file_that_no_test_imports_is_left_to_an_edit_in_place(tmp_path: Path, interpreter: Interpreter) -> None:
     root = written(tmp_path, {"subject.py": SUBJECT, "other.py": "", "test_subject.py": TEST})
-    with PreloadedServer(interpreter, root, node_ids=["test_subject.py"]) as server:
+    with PreloadedServer(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
         assert server.run({"other.py": b"A = 1\n"}, 60) is None
         assert server.problem == "the tests did not use the edited file"
 
@@ -240,7 +242,7 @@ def test_a_daemon_of_the_tests_does_not_outlive_its_run(
     """
     root = written(tmp_path, {"subject.py": SUBJECT, "test_subject.py": test})
     before = sleeping()
-    with kind(interpreter, root, node_ids=["test_subject.py"]) as server:
+    with kind(PytestRequest(interpreter, root, node_ids=("test_subject.py",))) as server:
         server.run({"subject.py": SUBJECT.replace("user.name", GOOD).encode()}, 60)
         deadline = time.monotonic() + 5
         while sleeping() - before and time.monotonic() < deadline:

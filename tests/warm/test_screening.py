@@ -7,7 +7,7 @@ from pathlib import Path
 
 from selfdebug.config import Settings
 from selfdebug.model import PytestRun, Repair, Tier, Verdict
-from selfdebug.pytest_process import Interpreter, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.repair import repair
 from selfdebug.repair.screening import Screened, Screening
 
@@ -33,7 +33,7 @@ def test_candidates_are_judged_warm_and_the_winner_from_disk(tmp_path: Path) -> 
     assert done.exit_code == 0, done.sentence
     assert tiers(done) == {Tier.WARM}
     interpreter = Interpreter.find(sys.executable)
-    assert not run_pytest(interpreter, root).failures
+    assert not run_pytest(PytestRequest(interpreter, root)).failures
 
 
 def test_a_test_that_the_suite_does_not_contain_is_confirmed_by_itself(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_where_collected_tests_cannot_be_forked_others_judge(tmp_path: Path) -> 
 
 
 def failing(root: Path) -> PytestRun:
-    return run_pytest(Interpreter.find(sys.executable), root)
+    return run_pytest(PytestRequest(Interpreter.find(sys.executable), root))
 
 
 def test_a_failure_that_forks_do_not_show_is_not_judged_there(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from selfdebug.pytest_process import Interpreter, bytecode, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, bytecode, run_pytest
 from selfdebug.pytest_process.bytecode import share_bytecode
 
 
@@ -54,10 +54,10 @@ def test_a_second_process_compiles_no_library_again(tmp_path: Path, cache_home: 
     root.mkdir()
     (root / "test_it.py").write_text("def test_it():\n    pass\n")
     interpreter = Interpreter.find(sys.executable)
-    run_pytest(interpreter, root)
+    run_pytest(PytestRequest(interpreter, root))
     compiled = {path: path.stat().st_mtime_ns for path in cache_home.rglob("*.pyc")}
     assert any("_pytest" in path.parts for path in compiled)
-    run_pytest(interpreter, root)
+    run_pytest(PytestRequest(interpreter, root))
     assert {path: path.stat().st_mtime_ns for path in cache_home.rglob("*.pyc")} == compiled
     assert not [path for path in compiled if "test_it" in path.name]
 

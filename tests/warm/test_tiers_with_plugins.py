@@ -7,14 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from gists import gist_in_any_order
 
 from selfdebug.model import PytestRun
-from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, WarmServer, run_pytest
+from selfdebug.pytest_process import ForkServer, Interpreter, PreloadedServer, PytestRequest, WarmServer, run_pytest
 
 PLUGINS = (
     *("pytest-asyncio>=0.23", "anyio>=4", "pytest-cov>=5", "hypothesis>=6.100", "pytest-timeout>=2"),
@@ -31,13 +31,13 @@ def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
     python = folder / "bin" / "python"
     with (shared / "with-plugins-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not is_there.exists():
+        if not is_there.exists() or is_there.read_text() != "\n".join(PLUGINS):  # or of another version of this list
             pip = (sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check")
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
             subprocess.run(
                 [*pip, "install", "-q", "--no-compile", f"pytest=={pytest.__version__}", *PLUGINS], check=True
             )
-            is_there.touch()
+            is_there.write_text("\n".join(PLUGINS))
     return Interpreter.find(python)
 
 
@@ -67,13 +67,16 @@ class Judges:
     root: Path
     env: Mapping[str, str]
 
+    @property
+    def request(self) -> PytestRequest:
+        return PytestRequest(self.interpreter, self.root, node_ids=("test_subject.py",), env=self.env)
+
     def forked(self, kind: type[ForkServer], *edits: str) -> tuple[list[PytestRun | None], ForkServer]:
-        with kind(self.interpreter, self.root, node_ids=["test_subject.py"], env=self.env) as server:
+        with kind(self.request) as server:
             return [server.run({"subject.py": edit.encode()}, 60) for edit in edits], server
 
     def fresh(self, edit: str) -> PytestRun:
-        sources = {"subject.py": edit.encode()}
-        return run_pytest(self.interpreter, self.root, node_ids=["test_subject.py"], sources=sources, env=self.env)
+        return run_pytest(replace(self.request, sources={"subject.py": edit.encode()}))
 
 
 MANY = """

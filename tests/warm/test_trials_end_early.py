@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfdebug.model import Outcome
-from selfdebug.pytest_process import Interpreter, WarmServer
+from selfdebug.pytest_process import Interpreter, PytestRequest, WarmServer
 
 TESTS = """\
 import pytest
@@ -29,8 +29,7 @@ def test_a_trial_runs_tests_up_to_the_first_that_fails(tmp_path: Path, after: st
     before = "def call(user):\n    return user.name\n"
     (tmp_path / "subject.py").write_text(before)
     (tmp_path / "test_subject.py").write_text(TESTS)
-    node_ids = ["test_subject.py"]
-    with WarmServer(Interpreter.find(sys.executable), tmp_path, node_ids=node_ids) as server:
+    with WarmServer(PytestRequest(Interpreter.find(sys.executable), tmp_path, node_ids=("test_subject.py",))) as server:
         run = server.run({"subject.py": before.replace("user.name", after).encode()}, 60)
         control = server.control
     assert run is not None

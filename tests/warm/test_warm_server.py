@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from gists import gist
 
-from selfdebug.pytest_process import Interpreter, WarmServer, run_pytest
+from selfdebug.pytest_process import Interpreter, PytestRequest, WarmServer, run_pytest
 
 BAD, GOOD = "    return user.name", "    return user.name if user else 'nobody'"
 TEST = """
@@ -268,11 +268,11 @@ AGREE = {
 @pytest.mark.parametrize("name", AGREE)
 def test_the_verdict_is_that_of_a_fresh_process(name: str, tmp_path: Path, interpreter: Interpreter) -> None:
     sources = written(tmp_path, AGREE[name])
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"]) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))) as server:
         first, second = (server.run(sources, 60) for _ in range(2))
         assert first is not None, server.problem
         assert second is not None, server.problem
-    fresh = run_pytest(interpreter, tmp_path, node_ids=["test_subject.py"], sources=sources)
+    fresh = run_pytest(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",), sources=sources))
     assert gist(first) == gist(second) == gist(fresh)
     assert first.served == ("subject.py",)
     assert server.control is not None
@@ -431,7 +431,7 @@ UNSURE = {
 def test_nothing_is_said_where_it_is_not_sure(name: str, tmp_path: Path, interpreter: Interpreter) -> None:
     case, reason = UNSURE[name]
     sources = written(tmp_path, case)
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"]) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))) as server:
         run = server.run(sources, 60)
         assert run is None
         assert reason in (server.problem or "")
@@ -441,7 +441,7 @@ def test_a_hanging_edit_is_ended_and_the_next_one_is_judged(tmp_path: Path, inte
     case = Case("def call(user):\n    return user.name\n", after="    while True: pass")
     hanging = written(tmp_path, case)
     good = {"subject.py": hanging["subject.py"].replace(b"while True: pass", b"return 'nobody'")}
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"]) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))) as server:
         began = time.monotonic()
         assert server.run(good, 60) is not None, server.problem
         assert server.run(hanging, 1) is None
@@ -458,7 +458,7 @@ def test_a_hanging_edit_is_ended_and_the_next_one_is_judged(tmp_path: Path, inte
 def test_a_server_that_is_killed_says_nothing_more(tmp_path: Path, interpreter: Interpreter) -> None:
     case = Case("import os\ndef call(user):\n    return user.name\n", after="    os.kill(os.getppid(), 9)")
     sources = written(tmp_path, case)
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"]) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))) as server:
         assert server.run(sources, 60) is None
         assert server.refusal in ("the server does not answer", "the server has ended")
     assert server.run(sources, 60) is None
@@ -469,7 +469,7 @@ def test_edits_on_top_of_sources_that_are_served(tmp_path: Path, interpreter: In
     edited = written(tmp_path, case)
     (tmp_path / "subject.py").write_text("raise RuntimeError('not this one')\n")
     served = {"subject.py": edited["subject.py"].replace(GOOD.encode(), BAD.encode())}
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"], sources=served) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",), sources=served)) as server:
         run = server.run(edited, 60)
         assert run is not None, server.problem
     assert server.control is not None
@@ -481,15 +481,18 @@ def test_xdist_in_the_options_is_left_alone(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     interpreter = Interpreter.find(sys.executable)
     sources = written(tmp_path, Case("def call(user):\n    return user.name\n"))
-    arguments = ["-p", "xdist", "-n", "1"]
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"], pytest_args=arguments) as server:
+    arguments = ("-p", "xdist", "-n", "1")
+    with WarmServer(
+        PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",), pytest_args=arguments)
+    ) as server:
         assert server.run(sources, 60) is None
         assert server.problem == "the tests are distributed by xdist"
 
 
 def test_old_versions_are_not_even_started(tmp_path: Path) -> None:
     for python, version, words in (("3.8.1", "8.0.0", "Python 3.8.1"), ("3.11.0", "6.2.5", "pytest 6.2.5")):
-        with WarmServer(Interpreter(Path("/no/python"), python, version), tmp_path, node_ids=["a.py"]) as server:
+        interpreter = Interpreter(Path("/no/python"), python, version)
+        with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("a.py",))) as server:
             assert server.run({}, 1) is None
             assert server.problem == f"{words} is too old"
 
@@ -497,6 +500,6 @@ def test_old_versions_are_not_even_started(tmp_path: Path) -> None:
 def test_the_edit_leaves_nothing_behind(tmp_path: Path, interpreter: Interpreter) -> None:
     sources = written(tmp_path, Case("def call(user):\n    return user.name\n"))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with WarmServer(interpreter, tmp_path, node_ids=["test_subject.py"]) as server:
+    with WarmServer(PytestRequest(interpreter, tmp_path, node_ids=("test_subject.py",))) as server:
         assert server.run(sources, 60) is not None
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
