@@ -9,21 +9,23 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import libcst as cst
 from statement_pieces import what_is_wrong_with_trees
 
 from codemods.selfdebug.base import DefaultUse, Edit, Guard, Parameters, RefusedError, Target, TargetNotFoundError, Test
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source, line_range
 from codemods.selfdebug.spans import Span, text_at
+from codemods.selfdebug.trees import places as places_of_nodes
 
 DEFAULTS = ("None", "0", "''", "()", "{}", "float('inf')", "a if b else c", "lambda: 1")
-NAME_GUARDS = ("initialise-name", "missing-import", "replace-name")
+AROUND_RECEIVER = "( \t\r\n)"
 CLASSES = {Test.IS_INSTANCE: ("str", "os.PathLike"), Test.NO_EXCEPTION: ("KeyError",)}
 
 
 @dataclass(frozen=True)
 class Place:
-    """A target, with what it looks like when its receiver is left out: the places that look alike are twins."""
+    """A target, with what it looks like when its receiver is left out: so it is known again when that has changed."""
 
     target: Target
     look: str
@@ -113,9 +115,10 @@ def _look(source: Source, node: ast.AST, expression: Span, receiver: Span) -> st
     kind = type(node).__name__
     if expression == receiver:
         return f"{kind} {node.id}" if isinstance(node, ast.Name) else kind
-    before = Span(expression.start_line, expression.start_column, receiver.start_line, receiver.start_column)
-    after = Span(receiver.end_line, receiver.end_column, expression.end_line, expression.end_column)
-    return f"{kind} {text_at(source.lines, before)}…{text_at(source.lines, after)}"
+    span = Span(expression.start_line, expression.start_column, receiver.start_line, receiver.start_column)
+    before = text_at(source.lines, span).rstrip(AROUND_RECEIVER)
+    span = Span(receiver.end_line, receiver.end_column, expression.end_line, expression.end_column)
+    return f"{kind} {before}…{text_at(source.lines, span).lstrip(AROUND_RECEIVER)}"
 
 
 def parameters_for(guard: Guard, choice: random.Random) -> Parameters:
@@ -139,10 +142,8 @@ def sweep(data: bytes, choice: random.Random, count: int, report: Report, tries:
     for place in some_places(source, choice, count):
         every = list(guards().values())
         for guard in every if tries is None else choice.sample(every, min(tries, len(every))):
-            if place.look.startswith("Name ") and guard.id not in NAME_GUARDS:
-                continue  # the guard's own condition names the receiver: there is no telling it from a twin
             if place.look.startswith("Call ") and guard.id == "coercion":
-                continue  # it may add the very same call, `.decode()`, in a branch of its own
+                continue  # it may add the very same call, `.decode()`, with the receiver in it
             _try(source, Attempt(place, guard, parameters_for(guard, choice)), report)
 
 
@@ -192,33 +193,45 @@ def why_it_does_not_compile(data: bytes) -> str | None:
     return None
 
 
+class _Tag(str):
+    """The text of a leaf of a tree, known among equal texts by its identity: what changes a tree hands it on."""
+
+    __slots__ = ()
+
+
+def _followed(source: Source, attempt: Attempt) -> list[Span]:
+    """Where a leaf of the receiver stands in the edited file, copies of it included; nowhere where it was replaced."""
+    site = source.site(attempt.place.target, whole=attempt.guard.moves_body)
+    tag = _tagged(site.receiver)
+    rewrite = attempt.guard.rewrite(site, attempt.parameters)
+    unit = rewrite.unit
+    spans = places_of_nodes(rewrite.module, unit.first_line - 1 - unit.prefix.count("\n"))
+    return [span for node, span in spans.items() if tag and getattr(node, "value", None) is tag]
+
+
+def _tagged(receiver: cst.CSTNode) -> _Tag | None:
+    """Tag a leaf of the receiver, in place; there is none in an empty display."""
+    todo = [receiver]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Name | cst.Integer | cst.SimpleString):
+            tag = _Tag(node.value)
+            object.__setattr__(node, "value", tag)  # equal to what it was, so that the tree is as well
+            return tag
+        todo.extend(node.children)
+    return None
+
+
 def _second(source: Source, attempt: Attempt, changed: Source) -> str | None:
-    """Whether the guard can be put at as many places that look like this one as before.
-
-    What the guard itself wrote may look like the place as well: the receiver's own receiver is not counted, and where
-    the receiver still stands there as it was, nothing but the places with this receiver.
-    """
-    lines = source.extent(source.statement_at(attempt.place.target.receiver).levels[-1].node)
-    grown = len(changed.lines) - len(source.lines)
-    receiver = text_at(source.lines, attempt.place.target.receiver)
-    look = attempt.place.look
-    old = _alike(source, look, receiver, range(lines.start_line, lines.end_line + 1))
-    new = _alike(changed, look, receiver, range(lines.start_line, lines.end_line + grown + 1))
-    if any(text == receiver for text, _ in new):
-        old, new = ([(text, other) for text, other in found if text == receiver] for found in (old, new))
-    before, left = _applicable(source, attempt, old), _applicable(changed, attempt, new)
-    return f"can be applied again ({left} places after, {before} before)" if left >= before else None
-
-
-def _alike(source: Source, look: str, receiver: str, lines: range) -> list[tuple[str, Place]]:
-    """The places in the lines that look like this one, each with its receiver as text; no part of the receiver."""
-    found = [
-        (text_at(source.lines, other.target.receiver), other)
-        for other in places(source, lines)
-        if other.look == look and other.target.receiver.start_line in lines
-    ]
-    return [(text, other) for text, other in found if text == receiver or text not in receiver]
-
-
-def _applicable(source: Source, attempt: Attempt, found: list[tuple[str, Place]]) -> int:
-    return sum(applied(source, Attempt(other, attempt.guard, attempt.parameters)) is not None for _, other in found)
+    """Whether the guard can be put once more at the place that it was put at."""
+    for leaf in _followed(source, attempt):
+        alike = [
+            place
+            for place in places(changed, range(leaf.start_line, leaf.end_line + 1))
+            if place.look == attempt.place.look and place.target.receiver.contains(leaf)
+        ]
+        if alike:
+            place = min(alike, key=lambda place: len(text_at(changed.lines, place.target.expression)))
+            if applied(changed, Attempt(place, attempt.guard, attempt.parameters)) is not None:
+                return f"can be applied again at {place}"
+    return None
