@@ -19,7 +19,7 @@ from selfdebug.workspace.errors import GitRefusedError
 from selfdebug.workspace.mirror import mirror
 from selfdebug.workspace.objects import ADDRESS, NAME, Changes, Entry, GitFile, Objects
 from selfdebug.workspace.past_changes import PastChange, past_changes
-from selfdebug.workspace.staged import Staged, staged
+from selfdebug.workspace.staged import NotStaged, Staged, staged
 
 if TYPE_CHECKING:
     import pygit2
@@ -190,25 +190,27 @@ class GitStore:
         return parts
 
     def _indexed(self, paths: Sequence[tuple[str, ...]]) -> Changes:
-        """What the index has for the paths; for one in conflict, or on its way in, that is what HEAD has."""
+        """What the index has for the paths; for one in conflict, on its way in, or not told, that is what HEAD has."""
         import pygit2
 
-        entries: dict[tuple[str, ...], Entry] = {}
+        entries: dict[tuple[str, ...], Entry | None] = {}
         for path in paths:
-            entry = self._staged("/".join(path))
-            if entry is None:
-                return self._indexed_by_libgit2(paths)
-            if entry.stage == 0 and entry.sha in self._repository:
-                entries[path] = pygit2.Oid(hex=entry.sha), entry.mode
+            match self._staged("/".join(path)):
+                case NotStaged.UNKNOWN:
+                    return self._indexed_by_libgit2(paths)
+                case NotStaged.ABSENT:
+                    entries[path] = None
+                case Staged(mode, sha, stage) if stage == 0 and sha in self._repository:
+                    entries[path] = pygit2.Oid(hex=sha), mode
         return entries
 
-    def _staged(self, path: str) -> Staged | None:
+    def _staged(self, path: str) -> Staged | NotStaged:
         with contextlib.suppress(OSError):
             return staged(Path(self._repository.path) / "index", path)
-        return None
+        return NotStaged.UNKNOWN
 
     def _indexed_by_libgit2(self, paths: Sequence[tuple[str, ...]]) -> Changes:
-        """The same from the whole index; one that libgit2 cannot read (split, sparse) counts as equal to HEAD."""
+        """The same from the whole index; one that libgit2 cannot read counts as equal to HEAD."""
         import pygit2
 
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfdebug.workspace import Workspace
-from selfdebug.workspace.staged import Staged, staged
+from selfdebug.workspace.staged import NotStaged, Staged, staged
 from workspace.git_projects import git
 
 Locked = Callable[..., Workspace]
@@ -58,27 +58,48 @@ def test_a_conflict_has_a_stage(repo: Path) -> None:
     assert listed(repo)["b.py"].stage == 1
 
 
+def test_every_entry_of_many_is_found_and_no_other(repo: Path) -> None:
+    names = [f"{'deep/' * (number % 7)}{'x' * (number % 61)}{number}.py" for number in range(240)]
+    for name in names:
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text(name)
+    git(repo, "add", ".")
+    expected = listed(repo)
+    assert {path: staged(repo / ".git/index", path) for path in expected} == expected
+    others = [other for path in expected for other in (f"{path}c", path[:-1], path[1:], path.replace("/", "-"))]
+    absent = [path for path in others if path not in expected]
+    assert {staged(repo / ".git/index", path) for path in absent} == {NotStaged.ABSENT}
+
+
 def test_no_other_path_is_found(many: Path) -> None:
     paths = ["", "y", "a.py", "pkg", "pkg/", "pkg/a.p", "none.py", "é.py"]
-    assert {path: staged(many / ".git/index", path) for path in paths} == dict.fromkeys(paths)
+    assert {path: staged(many / ".git/index", path) for path in paths} == dict.fromkeys(paths, NotStaged.ABSENT)
 
 
 @pytest.mark.parametrize("data", [b"", b"DIRC", b"DIRC\0\0\0\x02\0\0\0\x01b.py\0", b"b.py\0" * 40, b"\0" * 200])
 def test_what_is_no_index_has_no_entries(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "index").write_bytes(data)
-    assert staged(tmp_path / "index", "b.py") is None
+    assert staged(tmp_path / "index", "b.py") is NotStaged.UNKNOWN
+
+
+def test_an_index_with_damage_behind_its_entries_is_not_believed(many: Path) -> None:
+    data = (many / ".git/index").read_bytes()
+    (many / "damaged").write_bytes(data[:-21] + data[-20:])
+    assert staged(many / "damaged", "none.py") is NotStaged.UNKNOWN
+    assert staged(many / "damaged", "b.py") == listed(many)["b.py"]
+
+
+@pytest.mark.parametrize(
+    "way", [("update-index", "--split-index"), ("sparse-checkout", "set", "--sparse-index", "pkg")]
+)
+def test_a_part_of_an_index_does_not_tell_what_is_absent(many: Path, way: tuple[str, ...]) -> None:
+    git(many, *way)
+    assert staged(many / ".git/index", "other/b.py") is NotStaged.PARTIAL
 
 
 def test_compressed_paths_are_left_to_libgit2(many: Path, locked: Locked) -> None:
     git(many, "update-index", "--index-version", "4")
     (many / "b.py").write_bytes(b"edited = 1\n")
-    assert staged(many / ".git/index", "b.py") is None
+    assert staged(many / ".git/index", "b.py") is NotStaged.UNKNOWN
     locked(many).snapshot(["b.py"], "r1")
     assert git(many, "show", "refs/selfdebug/r1^2:b.py") == "n = 0"
-
-
-def test_an_index_is_searched_across_the_pieces_it_is_read_in(many: Path) -> None:
-    data = (many / ".git/index").read_bytes()
-    for padding in ((1 << 20) // 8 - 20, (1 << 20) // 8 - 10):
-        (many / "padded").write_bytes(data[:12] + b"\0" * 8 * padding + data[12:])
-        assert {path: staged(many / "padded", path) for path in FILES} == listed(many)
