@@ -197,5 +197,7 @@ def test_folding_loses_nothing_and_fits(text: str, columns: int, hanging: int) -
     rows = Paint(False, columns).folded(text, hanging)
     assert " ".join(rows).split() == text.split()
     assert all(cells(row) <= columns or len(row.split()) == 1 for row in rows if row.strip())
-    painted = Paint(True, columns).folded(Paint(True)(text.strip(), Tone.GOOD), hanging)
-    assert [re.sub("\x1b\\[[0-9;]*m", "", row).split() for row in painted] == [row.split() for row in rows]
+    bare = text.strip()
+    plain = Paint(False, columns).folded(bare, hanging)
+    painted = Paint(True, columns).folded(Paint(True)(bare, Tone.GOOD), hanging)
+    assert [re.sub("\x1b\\[[0-9;]*m", "", row).split() for row in painted] == [row.split() for row in plain]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from invoked import process, selfdebug
 
 from selfdebug.errors import InputError
 from selfdebug.static.checkers import read_complaints
@@ -61,11 +62,6 @@ def use(key: str) -> None:
 WRONG = [30, 30, 32, 33, 34, 36, 39, 41, 42, 43]
 
 
-def selfdebug(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    """The command in a folder."""
-    return subprocess.run([sys.executable, "-m", "selfdebug", *arguments], cwd=cwd, capture_output=True, check=False)
-
-
 def project(folder: Path, **files: str) -> Path:
     """A project of these files (`__` for a slash)."""
     (folder / "pyproject.toml").write_text("")
@@ -103,10 +99,10 @@ def test_what_is_fixed_can_be_undone_and_leaves_nothing_to_find(tmp_path: Path) 
     names = {f"m{number}": f"def f{number}(p=None):\r\n\tp.x\t# kept\r\n" for number in range(9)}
     folder = project(tmp_path, **names)
     before = {file: file.read_bytes() for file in folder.glob("*.py")}
-    shown = selfdebug("guard", "--diff", "--jobs", "2", cwd=folder)
+    shown = process("guard", "--diff", "--jobs", "2", cwd=folder)
     assert shown.returncode == 1
     assert {file: file.read_bytes() for file in folder.glob("*.py")} == before
-    fixed = selfdebug("guard", "--fix", "--jobs", "2", cwd=folder)
+    fixed = process("guard", "--fix", "--jobs", "2", cwd=folder)
     assert fixed.returncode == 0
     assert (folder / "m3.py").read_bytes() == (b"def f3(p=None):\r\n\tif p is not None:\r\n\t\tp.x\t# kept\r\n")
     assert selfdebug("guard", cwd=folder).stdout == b"9 files, nothing found.\n"

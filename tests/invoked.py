@@ -43,10 +43,13 @@ def selfdebug(
     return Done(code, written.getvalue(), said.getvalue())
 
 
-def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Done:
+def process(
+    *arguments: str, cwd: Path | None = None, stdin: bytes = b"", environ: Mapping[str, str] | None = None
+) -> Done:
     """Run the command line as a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "selfdebug", *arguments],
+        cwd=cwd,
         input=stdin,
         capture_output=True,
         check=False,
