@@ -104,7 +104,7 @@ def _is_single(statement: cst.CSTNode) -> bool:
 def insert_at_unit(unit: Unit, new: Sequence[cst.BaseStatement], *, after: bool = False) -> Rewrite:
     """The unit with statements before its first statement, or after its last."""
     module = unit.module
-    if not unit.prefix:
+    if not unit.excerpt.prefix:
         body = [*module.body, *new] if after else [*new, *module.body]
         return Rewrite(unit, module.with_changes(body=body))
     around = cst.ensure_type(module.body[0], cst.If)

@@ -1,8 +1,8 @@
 """The whole lines that one probe may touch, and the concrete syntax tree of what is evaluated in them.
 
 Only headers and one-line suites are shown to libcst; of an indented body it sees `pass` and empty lines, so that
-neither the size of the body nor anything odd in it matters, and lines keep their numbers. The units of guards are other
-ones (`units`): they hold what a guard rewrites, bodies included where it moves them, and end where its edit ends.
+neither the size of the body nor anything odd in it matters, and lines keep their numbers. The units of guards (`units`)
+hold what a guard rewrites, bodies included where it moves them, and end where its edit ends.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from functools import cached_property
 import libcst as cst
 
 from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
-from codemods.selfdebug.depth import refuse_deep
 from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range, sharing_lines
 from codemods.selfdebug.spans import Span
-from codemods.selfdebug.trees import exact_tree, places
+from codemods.selfdebug.trees import Excerpt
 
 _BEHIND_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?")
 _ENCLOSING_LINE = "if 1:\n"
@@ -49,8 +48,8 @@ class ProbeUnit:
 
     @cached_property
     def margin(self) -> str:
-        """The indentation of the first line, without what stands before a form feed (Python ignores it, too)."""
-        return self.source.indentation_of(self.first_line).rpartition("\f")[2]
+        """The indentation of the first line, as Python sees it."""
+        return self.source.margin(self.first_line)
 
     @property
     def enclosing(self) -> str:
@@ -66,15 +65,12 @@ class ProbeUnit:
 
     def replaced_by(self, text: str) -> Edit:
         """The edit that puts `text` in the place of the unit's lines."""
-        before = "".join(self.source.lines[: self.first_line - 1]).encode(self.source.encoding)
-        start = len(self.source.bom) + len(before)
-        old = "".join(self.lines).encode(self.source.encoding)
-        return Edit(start, start + len(old), text.encode(self.source.encoding))
+        return self.source.splice(self.source.starts[self.first_line - 1], self.source.starts[self.last_line], text)
 
     @cached_property
     def positions(self) -> dict[cst.CSTNode, Span]:
         """The place in the file of each node of the concrete syntax tree, without parentheses around the node."""
-        return places(self._module, self.first_line - 1 - self.enclosing.count("\n"))
+        return self._excerpt.places(self._module)
 
     @cached_property
     def body(self) -> tuple[cst.CSTNode, ...]:
@@ -85,18 +81,24 @@ class ProbeUnit:
 
     @cached_property
     def _module(self) -> cst.Module:
+        hidden = {id(each) for block in self._bodies for each in block}
+        try:
+            return self._excerpt.tree(self.statements, hidden)
+        except (cst.ParserSyntaxError, RecursionError) as error:
+            raise RefusedError("libcst does not parse the statement") from error
+
+    @cached_property
+    def _excerpt(self) -> Excerpt:
         shown = list(self.lines)
-        for block in _indented_blocks(self.source, self.statements):
+        for block in self._bodies:
             first, last = line_range(block[0])[0] - self.first_line, line_range(block[-1])[1] - self.first_line
             indentation = self.source.indentation_of(self.first_line + first)
             shown[first : last + 1] = [f"{indentation}pass\n", *["\n"] * (last - first)]
-        text = self.enclosing + "".join(line.rstrip("\r\n") + "\n" for line in shown)
-        hidden = {id(each) for block in _indented_blocks(self.source, self.statements) for each in block}
-        refuse_deep(self.statements, text, hidden)
-        try:
-            return exact_tree(text)
-        except (cst.ParserSyntaxError, RecursionError) as error:
-            raise RefusedError("libcst does not parse the statement") from error
+        return Excerpt(self.first_line, "".join(line.rstrip("\r\n") + "\n" for line in shown), self.enclosing)
+
+    @cached_property
+    def _bodies(self) -> tuple[Sequence[ast.stmt], ...]:
+        return tuple(_indented_blocks(self.source, self.statements))
 
 
 def unit_at(source: Source, line: int) -> ProbeUnit:

@@ -150,25 +150,28 @@ class Source:
     def edit(self, rewrite: Rewrite) -> Edit:
         """The smallest byte edit that turns the old unit into the new one, checked. Raises RefusedError."""
         unit = rewrite.unit
-        new = unit.text_of(rewrite.module)
-        old = self.text[unit.start : unit.end]
+        old, new = unit.excerpt.code, unit.excerpt.code_of(rewrite.module)
         if new == old:
             raise RefusedError("the guard changes nothing here")
         verify.check(self, unit, new)
         prefix = _common_length(old, new)
         suffix = _common_length(old[prefix:][::-1], new[prefix:][::-1])
         start, end = unit.start + prefix, unit.end - suffix
-        return self._byte_edit(start, end, new[prefix : len(new) - suffix])
+        return self.splice(start, end, new[prefix : len(new) - suffix])
 
-    def _byte_edit(self, start: int, end: int, replacement: str) -> Edit:
-        before = self.text[:start] + replacement + self.text[end:]
+    def splice(self, start: int, end: int, replacement: str) -> Edit:
+        """The edit that puts `replacement` in the place of `text[start:end]`.
+
+        Raises RefusedError where the encoding cannot write it, or would write something else differently for it.
+        """
+        after = self.text[:start] + replacement + self.text[end:]
         try:
             edit = Edit(
                 len(self.bom) + len(self.text[:start].encode(self.encoding)),
                 len(self.bom) + len(self.text[:end].encode(self.encoding)),
                 replacement.encode(self.encoding),
             )
-            is_exact = edit.apply_to(self.data) == self.bom + before.encode(self.encoding)
+            is_exact = edit.apply_to(self.data) == self.bom + after.encode(self.encoding)
         except UnicodeEncodeError as error:
             raise RefusedError(f"the new code cannot be written in {self.encoding}") from error
         if not is_exact:
@@ -216,6 +219,10 @@ class Source:
         """The blanks, tabs and form feeds at the start of a 1-based line."""
         text = self.lines[line - 1]
         return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def margin(self, line: int) -> str:
+        """The indentation of a 1-based line as Python sees it: what stands before a form feed does not count."""
+        return self.indentation_of(line).rpartition("\f")[2]
 
     def newline(self, line: int) -> str:
         """The line end in use at a 1-based line (that of the file's first line where this one has none)."""

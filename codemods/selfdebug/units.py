@@ -3,22 +3,22 @@
 A unit is a run of whole lines: the statements that share a logical line, the header of a compound statement or clause
 (its body replaced by `pass`, so that size and oddities of the body do not matter), or a whole compound statement. What
 libcst needs around it (`if 1:` for the indentation, `try:` before an `except`) is put before it and taken off again.
+Probes have units of their own (`probe_unit`), which never hold an indented body.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from codemods.selfdebug.base import RefusedError
-from codemods.selfdebug.depth import refuse_deep
 from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range, sharing_lines
-from codemods.selfdebug.trees import exact_tree, places
+from codemods.selfdebug.trees import Excerpt
 
 if TYPE_CHECKING:
     from codemods.selfdebug.source import Source
@@ -27,42 +27,29 @@ if TYPE_CHECKING:
 MAX_LENGTH = 300_000
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Unit:
-    """`text[start:end]` of the source with `prefix` and `suffix` around it, and its concrete syntax tree.
+    """An excerpt of the source, whose text starts at the index `start`, and its concrete syntax tree.
 
     `levels` leads to its first statement, `count` is the number of sibling statements in it.
     """
 
     source: Source
     start: int
-    end: int
+    excerpt: Excerpt
     levels: tuple[Level, ...]
     count: int
-    prefix: str = ""
-    suffix: str = ""
-    module: cst.Module = field(init=False)
+    module: cst.Module
 
-    def __post_init__(self) -> None:
-        if self.end - self.start > MAX_LENGTH:
-            raise RefusedError("the statement is too long to be rewritten")
-        code = self.source.text[self.start : self.end]
-        refuse_deep(self.levels[-1].siblings[self.levels[-1].index :][: self.count], code)
-        module = exact_tree(self.prefix + code + self.suffix)
-        newline = self.source.newline(self.first_line)
-        self.module = _with_indent(module, indentation_unit(self.source, self.levels)).with_changes(
-            default_newline=newline
-        )
-
-    @cached_property
-    def first_line(self) -> int:
-        """The 1-based line of the file on which the unit starts."""
-        return self.source.text.count("\n", 0, self.start) + 1
+    @property
+    def end(self) -> int:
+        """The index into the text of the source behind the unit."""
+        return self.start + len(self.excerpt.code)
 
     @cached_property
     def positions(self) -> dict[cst.CSTNode, Span]:
         """Where each node of the unit lies in the file (parentheses around a node excluded)."""
-        return places(self.module, self.first_line - 1 - self.prefix.count("\n"))
+        return self.excerpt.places(self.module)
 
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
@@ -75,13 +62,6 @@ class Unit:
                 parents[child] = node
                 todo.append(child)
         return parents
-
-    def text_of(self, module: cst.Module) -> str:
-        """The text that stands for the unit after `module` has taken the place of the old tree."""
-        code = module.code
-        if not code.startswith(self.prefix) or not code.endswith(self.suffix):
-            raise RefusedError("the rewrite would change the lines around the statement")
-        return code[len(self.prefix) : len(code) - len(self.suffix)]
 
 
 def line_unit(source: Source, statement: Statement, *, whole: bool, count: int = 1) -> Unit:
@@ -101,9 +81,9 @@ def line_unit(source: Source, statement: Statement, *, whole: bool, count: int =
     if is_clause or source.lines[line - 1][:column].strip(" \t\f"):
         assert statement.parent is not None  # at the module's level the first statement of a line starts it
         return line_unit(source, statement.parent, whole=True)
-    prefix = _wrapper(source, line)
-    end = source.starts[line_range(siblings[last])[1]]
-    return Unit(source, source.starts[line - 1], end, statement.beside(first).levels, last - first + 1, prefix)
+    code = source.text[source.starts[line - 1] : source.starts[line_range(siblings[last])[1]]]
+    excerpt = Excerpt(line, code, _enclosing_line(source, line))
+    return _unit(source, excerpt, statement.beside(first).levels, last - first + 1)
 
 
 def header_unit(source: Source, statement: Statement) -> Unit:
@@ -111,7 +91,7 @@ def header_unit(source: Source, statement: Statement) -> Unit:
     node = statement.node
     line = line_range(node)[0]
     indent, newline = source.indentation_of(line), source.newline(line)
-    prefix = _wrapper(source, line)
+    prefix = _enclosing_line(source, line)
     if isinstance(node, ast.ExceptHandler):
         prefix += f"{indent}try:{newline}{indent} pass{newline}"
     elif isinstance(node, ast.match_case):
@@ -120,7 +100,19 @@ def header_unit(source: Source, statement: Statement) -> Unit:
         prefix += f"{indent}if 1:{newline}{indent} pass{newline}"
     end, suffix = _body_start(source, node)
     suffix += ("case _: pass" if isinstance(node, ast.Match) else "pass") + newline
-    return Unit(source, source.starts[line - 1], end, statement.levels, 1, prefix, suffix)
+    code = source.text[source.starts[line - 1] : end]
+    return _unit(source, Excerpt(line, code, prefix, suffix), statement.levels, 1)
+
+
+def _unit(source: Source, excerpt: Excerpt, levels: tuple[Level, ...], count: int) -> Unit:
+    if len(excerpt.code) > MAX_LENGTH:
+        raise RefusedError("the statement is too long to be rewritten")
+    index = levels[-1].index
+    tree = excerpt.tree(levels[-1].siblings[index : index + count])
+    module = _with_indent(tree, indentation_unit(source, levels))
+    newline = source.newline(excerpt.first_line)
+    start = source.starts[excerpt.first_line - 1]
+    return Unit(source, start, excerpt, levels, count, module.with_changes(default_newline=newline))
 
 
 def is_elif(source: Source, statement: Statement) -> bool:
@@ -148,8 +140,8 @@ def _block_indent(source: Source, owner: ast.AST) -> str | None:
     return inner.removeprefix(outer) if inner.startswith(outer) and inner != outer else None
 
 
-def _wrapper(source: Source, line: int) -> str:
-    return f"if 1:{source.newline(line)}" if source.indentation_of(line) else ""
+def _enclosing_line(source: Source, line: int) -> str:
+    return f"if 1:{source.newline(line)}" if source.margin(line) else ""
 
 
 def _body_start(source: Source, node: ast.AST) -> tuple[int, str]:

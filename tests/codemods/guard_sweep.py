@@ -16,7 +16,6 @@ from codemods.selfdebug.base import DefaultUse, Edit, Guard, Parameters, Refused
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source, line_range
 from codemods.selfdebug.spans import Span, text_at
-from codemods.selfdebug.trees import places as places_of_nodes
 
 DEFAULTS = ("None", "0", "''", "()", "{}", "float('inf')", "a if b else c", "lambda: 1")
 AROUND_RECEIVER = "( \t\r\n)"
@@ -204,9 +203,8 @@ def _followed(source: Source, attempt: Attempt) -> list[Span]:
     site = source.site(attempt.place.target, whole=attempt.guard.moves_body)
     tag = _tagged(site.receiver)
     rewrite = attempt.guard.rewrite(site, attempt.parameters)
-    unit = rewrite.unit
-    spans = places_of_nodes(rewrite.module, unit.first_line - 1 - unit.prefix.count("\n"))
-    return [span for node, span in spans.items() if tag and getattr(node, "value", None) is tag]
+    spans = rewrite.unit.excerpt.places(rewrite.module).items()
+    return [span for node, span in spans if tag and getattr(node, "value", None) is tag]
 
 
 def _tagged(receiver: cst.CSTNode) -> _Tag | None:

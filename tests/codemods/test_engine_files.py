@@ -131,7 +131,7 @@ def test_more_than_the_statement_may_not_change() -> None:
 def test_the_lines_put_around_a_unit_may_not_change() -> None:
     _, unit = unit_of("if a:\n    x = 1\n", 2)
     with pytest.raises(RefusedError, match="lines around"):
-        unit.text_of(unit.module.with_changes(body=[]))
+        unit.excerpt.code_of(unit.module.with_changes(body=[]))
 
 
 def test_a_span_covers_its_lines() -> None:
