@@ -101,11 +101,18 @@ def _is_single(statement: cst.CSTNode) -> bool:
     return not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) == 1
 
 
-def insert_at_unit(unit: Unit, new: Sequence[cst.BaseStatement], *, after: bool = False) -> Rewrite:
-    """The unit with statements before its first statement, or after its last."""
+def insert_at_unit(
+    unit: Unit, new: Sequence[cst.BaseStatement], *, after: bool = False, blank_lines: int = 0
+) -> Rewrite:
+    """The unit with statements before its first statement, or after its last.
+
+    At the level of a module so many `blank_lines` come between the new ones and the first.
+    """
     module = unit.module
     if not unit.excerpt.prefix:
-        body = [*module.body, *new] if after else [*new, *module.body]
+        gap = [cst.EmptyLine(indent=False)] * blank_lines
+        first, *rest = module.body
+        body = [*module.body, *new] if after else [*new, *_with_leading([first], [*gap, *leading_lines(first)]), *rest]
         return Rewrite(unit, module.with_changes(body=body))
     around = cst.ensure_type(module.body[0], cst.If)
     block = cst.ensure_type(around.body, cst.IndentedBlock)

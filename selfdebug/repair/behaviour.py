@@ -6,14 +6,14 @@ Measured by recorder calls in a version of the patched file that a fork of the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from codemods.selfdebug.base import RefusedError
 from codemods.selfdebug.source import Source
 from selfdebug.model import Patch, ProbeHit, PytestRun, Value
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import Group
-from selfdebug.stages.vary import Parts, Watch, Watched, Watchpoint, name_of, parts_of, watch
+from selfdebug.stages.vary import Parts, Watch, Watched, Watchpoint, name_of, parts_of, watch, within_functions
 
 MOST_RECORDED = 60
 """So many evaluations of one expression are recorded in a test, the first and the last of them."""
@@ -116,7 +116,7 @@ def _watches(bench: Bench, stage: Stage, patch: Patch, parts: Parts) -> Iterator
         watched = watch(source, stage.functions.get(file, ()), own, next_id)
         if watched is not None and watched.points:
             next_id = watched.points[-1].id + 1
-            yield file, watched
+            yield file, replace(watched, data=within_functions(patch.before, watched.data)) if own else watched
 
 
 def _decisions(hits: Sequence[ProbeHit], points: Mapping[int, Watchpoint]) -> Iterator[Decision]:

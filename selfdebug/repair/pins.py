@@ -18,7 +18,7 @@ from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import node_ids
 from selfdebug.repair.suggestions import suggestion
 from selfdebug.stages.propose import apply_candidate
-from selfdebug.stages.vary import Variant, Watched, condition_part, variants
+from selfdebug.stages.vary import Variant, Watched, condition_part, variants, within_functions
 
 _SECONDS = 6.0
 """The varying of one patch ends after so many."""
@@ -103,8 +103,8 @@ class _Judged:
         """A test that notices the change, empty where none does, None where this is not known."""
         if time.monotonic() > self.until:
             return None
-        tests = self.behaviour.reached
-        run = self.bench.screen_some(tests, {self.behaviour.patch.file: variant.after})
+        tests, patch = self.behaviour.reached, self.behaviour.patch
+        run = self.bench.screen_some(tests, {patch.file: within_functions(patch.before, variant.after)})
         if run is None:
             return None
         return next((node for node in tests if node not in run.passed), "")
@@ -123,7 +123,7 @@ def _deciding(behaviour: Behaviour) -> list[Decision] | None:
         caught = behaviour.patch.candidate.classes
         entered = [each for each in behaviour.decisions if each.kind is Watched.HANDLER]
         return [each for each in entered if _is_one_of(each, caught)]
-    if parts.fallbacks:
+    if parts.fallbacks or parts.is_import:
         return [each for each in behaviour.decisions if each.kind is Watched.USE]
     return None
 
@@ -144,7 +144,8 @@ def _value_against_crash(bench: Bench, stage: Stage, behaviour: Behaviour) -> bo
     part = condition_part(behaviour.parts.conditions[-1].code)
     for variant in variants(behaviour.patch, behaviour.parts, _with_default):
         if variant.part == part and variant.value is not None:
-            run = bench.screen_some(node_ids(stage.group), {behaviour.patch.file: variant.after})
+            after = within_functions(behaviour.patch.before, variant.after)
+            run = bench.screen_some(node_ids(stage.group), {behaviour.patch.file: after})
             if run and any((new.exception.type, new.exception.message) in crashes for new in run.failures):
                 return not variant.value
     return None

@@ -230,3 +230,14 @@ def test_a_default_that_nobody_reads_gives_way_to_none_at_all(tmp_path: Path, st
     done = run(root)
     assert done.exit_code == 0, done.sentence
     assert done.patches[0].candidate.default is None
+
+
+def test_an_import_is_counted_where_its_name_is_used_and_held_by_the_test_that_uses_it(tmp_path: Path) -> None:
+    code = "def dump(x):\n    return json.dumps(x)\n\ndef size(x):\n    return len(x)\n"
+    tests = "from box import dump, size\n\ndef test_dump():\n    assert dump([1]) == '[1]'\n\n"
+    tests += "def test_size():\n    assert size([]) == 0\n"
+    done = run(project(tmp_path, {"box.py": code, "test_box.py": tests}))
+    (turn,) = done.attempts
+    assert turn.firings is not None
+    assert [(firing.node_id, firing.acted) for firing in turn.firings] == [("test_box.py::test_dump", 1)]
+    assert [(pin.part, pin.pinned) for pin in turn.pins] == [("imported json", True)]

@@ -49,16 +49,16 @@ def test_the_module_tells_how_an_empty_object_is_made(module: str, types: list[s
         ("Level.NONE", True),
         ("Decimal(x)", False),
         ("load(0)", False),
-        ("OTHER", False),
+        ("OTHER", True),
+        ("INNER", False),
         ("date.today", False),
         ("self.EMPTY", False),
         ("1 + 1", False),
     ],
 )
 def test_only_constants_make_an_object_that_is_known(code: str, expected: bool) -> None:
-    head = (
-        "import b as Level\nfrom a import Decimal, timedelta, date, load\nclass A: pass\nMISSING = 1\nif A: OTHER = 2\n"
-    )
+    head = "import b as Level\nfrom a import Decimal, timedelta, date, load\nclass A: INNER = 3\nMISSING = 1\n"
+    head += "try:\n    from c import OTHER\nexcept ImportError:\n    OTHER = 2\n"
     assert is_constructed(ast.parse(code, mode="eval").body, ast.parse(head)) is expected
 
 

@@ -14,7 +14,7 @@ from codemods.selfdebug.base import Example, Guard, Parameters, RefusedError, Ta
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
 from selfdebug.model import Candidate, Patch, Site
-from selfdebug.stages.vary import Parts, Variant, Watched, name_of, parts_of, variants, watch
+from selfdebug.stages.vary import Parts, Variant, Watched, name_of, parts_of, variants, watch, within_functions
 
 EXAMPLES = [
     (guard, example, f"{guard.id}-{number}")
@@ -239,6 +239,17 @@ def kinds(guard: str, before: str, parameters: Parameters, *calls: str) -> list[
     return list(recorded(watched.data, {point.id: point.kind for point in watched.points}, *calls))
 
 
+def imported(before: str, code: str, *calls: str) -> tuple[tuple[str, str], list[tuple[str, Any]]]:
+    """The part and the text of the only variant of an import, and what is recorded of the patch."""
+    patch = patch_of(guards()["missing-import"], before, Parameters(code, Test.NO_EXCEPTION))
+    parts = parts_of(patch)
+    (variant,) = variants(patch, parts, with_default)
+    watched = watch(parts.source, [], parts)
+    assert watched is not None
+    seen = recorded(watched.data, {point.id: point.kind for point in watched.points}, *calls)
+    return (variant.part, variant.after.decode()), list(seen)
+
+
 def test_arguments_conditions_results_and_state_are_recorded_in_order() -> None:
     before = "def f(x, y):\n    y.append(1)\n    return ‹«x».real›\n"
     seen = kinds("early-return", before, Parameters("7"), "f(None, [])", "f(2, [])")
@@ -269,6 +280,39 @@ def test_what_a_generator_yields_is_recorded_and_nested_functions_are_left_alone
     before = "def f(xs):\n    def g():\n        return 3\n    for x in «xs»:\n        yield x + g()\n"
     seen = kinds("receiver-default", before, Parameters("()"), "list(f([1, 2]))", "list(f(None))")
     assert [value for kind, value in seen if kind == "result"] == [4, 5, None, None]
+
+
+def test_an_import_has_its_uses_as_decisions_and_something_else_as_variant() -> None:
+    before = "def f(x):\n    'Doc.'\n    return [‹«json».dumps›(y) for y in x]\n"
+    (part, variant), seen = imported(before, "import json", "f([1, 2])")
+    assert [kind for kind, _ in seen if kind == "use"] == ["use", "use"]
+    assert part == "imported json"
+    with pytest.raises(Exception, match="out of range"):
+        exec(f"{variant}\nf([1])", {})
+
+
+def test_functions_get_an_import_though_their_module_lives_already() -> None:
+    before = "import os\n\ndef f(x):\n    if x:\n        return ‹«json».dumps›(x)\n\ndef g():\n    return 1\n"
+    patch = patch_of(guards()["missing-import"], before, Parameters("import json", Test.NO_EXCEPTION))
+    within = within_functions(patch.before, patch.after).decode()
+    assert [line for line in within.splitlines() if "json" in line] == [
+        "    exec(b'import json', globals())",
+        "        return json.dumps(x)",
+    ]
+    names: dict[str, Any] = {}
+    exec(within, names)
+    assert (names["f"]([1]), names["g"](), names["f"]([2])) == ("[1]", 1, "[2]")
+    assert within_functions(patch.before, patch.before) == patch.before
+
+
+def test_a_guard_that_needs_an_import_is_taken_apart_as_one_that_needs_none() -> None:
+    before = "import os\n\n\ndef f(x):\n    with ‹«x»›:\n        return os.sep\n"
+    patch = patch_of(guards()["receiver-default"], before, Parameters("nullcontext()"))
+    with_import = b"from contextlib import nullcontext\n" + patch.after
+    plain, brought = parts_of(patch), parts_of(replace(patch, after=with_import))
+    assert name_of(brought.source.tree, brought.function) == "f"
+    assert [each.code for each in brought.conditions] == [each.code for each in plain.conditions] == ["x is not None"]
+    assert not brought.is_import
 
 
 def test_a_file_that_cannot_be_parsed_has_no_parts() -> None:

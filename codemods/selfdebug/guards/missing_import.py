@@ -44,7 +44,12 @@ class MissingImport(Guard):
             "import os  # paths\nimport json\n\nx = json.dumps(os)\n",
             _JSON,
         ),
-        Example("'''Doc.'''\n\nx = ‹«json».dumps›(1)\n", "'''Doc.'''\n\nimport json\nx = json.dumps(1)\n", _JSON),
+        Example("'''Doc.'''\n\nx = ‹«json».dumps›(1)\n", "'''Doc.'''\n\nimport json\n\nx = json.dumps(1)\n", _JSON),
+        Example(
+            "'''Doc.'''\n\n\ndef f(x):\n    return ‹«json».dumps›(x)\n",
+            "'''Doc.'''\n\n\nimport json\n\n\ndef f(x):\n    return json.dumps(x)\n",
+            _JSON,
+        ),
     )
     refusals = (
         Refusal("import json\nx = ‹«json».dumps›(1)\n", "already", _JSON),
@@ -70,7 +75,14 @@ class MissingImport(Guard):
         unit = line_unit(site.source, place, whole=False)
         if unit.count > 1 and after:
             raise RefusedError("the last import before the use shares its line")
-        return insert_at_unit(unit, [cst.parse_statement(new)], after=after)
+        return insert_at_unit(
+            unit, [cst.parse_statement(new)], after=after, blank_lines=0 if after else _blank_lines(place)
+        )
+
+
+def _blank_lines(first: Statement) -> int:
+    """How many blank lines part the imports from what comes first behind them."""
+    return 2 if isinstance(first.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else 1
 
 
 def _import(code: str) -> ast.stmt:

@@ -51,7 +51,7 @@ def apply_candidate(candidate: Candidate, source: Source) -> Patch:
 
 
 def with_import(source: Source, statement: str) -> bytes | None:
-    """The file with an import of a name that it uses; None where it has it already.
+    """The file with an import of a name; None where it has it already, or does not use the name.
 
     Raises RefusedError where the name means something else there.
     """
@@ -63,6 +63,8 @@ def with_import(source: Source, statement: str) -> bytes | None:
     is_bound = any(not isinstance(node.ctx, ast.Load) for node in named)
     if is_bound or any(isinstance(node, ast.arg) and node.arg == name for node in ast.walk(source.tree)):
         raise RefusedError(f"{name} is something else in this file")
+    if not named:
+        return None
     span = source.span(min(named, key=lambda node: (node.lineno, node.col_offset)))
     parameters = Parameters(statement, Test.NO_EXCEPTION)
     return source.apply(Target(span, span), guards()["missing-import"], parameters).apply_to(source.data)

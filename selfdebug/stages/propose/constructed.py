@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from codemods.selfdebug.expressions import constant_of, last_name
-from codemods.selfdebug.scopes import parameter_defaults
+from codemods.selfdebug.scopes import bound_by, parameter_defaults
 from selfdebug.stages.propose.defaults import Default, is_plain, literal
 
 _AS_ELSEWHERE, _MADE_OF_NOTHING, _NAMED = 1, 2, 0
@@ -83,23 +83,13 @@ def _is_of_module(node: ast.expr, module: ast.Module) -> bool:
     """Whether a dotted name begins with a name that the module imports, defines or assigns."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    return isinstance(node, ast.Name) and any(node.id in _bound(each) for each in module.body)
-
-
-def _bound(node: ast.stmt) -> Iterator[str]:
-    match node:
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            yield from ((alias.asname or alias.name).partition(".")[0] for alias in names)
-        case ast.ClassDef(name=name):
-            yield name
-        case ast.Assign(targets=targets):
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
+    return isinstance(node, ast.Name) and node.id in bound_by(module.body)
 
 
 def spelling(name: str, module: ast.Module) -> str | None:
     """How a module names the class of this last name, if it can."""
     for node in module.body:
-        if isinstance(node, ast.ImportFrom | ast.ClassDef) and name in _bound(node):
+        if isinstance(node, ast.ImportFrom | ast.ClassDef) and name in bound_by([node]):
             return name
     dotted = (node for node in ast.walk(module) if isinstance(node, ast.Attribute) and node.attr == name)
     return next((ast.unparse(node) for node in dotted if _is_of_module(node, module)), None)

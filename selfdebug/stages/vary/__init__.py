@@ -3,6 +3,7 @@
 from selfdebug.stages.vary.parts import Parts, parts_of
 from selfdebug.stages.vary.variants import Variant, condition_part, default_part, variants
 from selfdebug.stages.vary.watching import Watch, Watched, Watchpoint, name_of, watch
+from selfdebug.stages.vary.within import within_functions
 
 __all__ = [
     "Parts",
@@ -16,4 +17,5 @@ __all__ = [
     "parts_of",
     "variants",
     "watch",
+    "within_functions",
 ]

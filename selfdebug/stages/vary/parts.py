@@ -10,7 +10,7 @@ import ast
 import copy
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from codemods.selfdebug.base import Test
@@ -18,6 +18,8 @@ from codemods.selfdebug.expressions import last_name, parsed
 from codemods.selfdebug.source import BLOCKS, Source, line_range
 from codemods.selfdebug.spans import text_at
 from selfdebug.model import Patch
+from selfdebug.stages.vary.imports import Imported, imported
+from selfdebug.stages.vary.stretches import end_of, start_of
 
 _LOOKUPS = frozenset({"get", "pop", "next", "getattr"})
 """Calls that give their last argument back where there is nothing else, and do nothing with it."""
@@ -81,14 +83,26 @@ class Parts:
     handlers: tuple[Handler, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     guarding: tuple[Guarding, ...] = ()
+    imported: tuple[Imported, ...] = ()
+
+    @property
+    def is_import(self) -> bool:
+        """Whether the patch does nothing but import."""
+        return bool(self.imported) and not (self.conditions or self.handlers or self.fallbacks)
 
 
 def parts_of(patch: Patch) -> Parts:
     """Take a patch apart. Raises RefusedError when a version of the file cannot be parsed."""
     before, after = Source.parse(patch.before), Source.parse(patch.after)
-    first, last = _changed(before.text, after.text)
+    found = imported(before.tree, after)
+    without = _without(after.text, found)
+    if without == before.text:
+        return Parts(after, None, imported=found)
+    start, end = _changed(before.text, without)
+    added = len(after.text) - len(without)  # above: an import stands before what uses its name
+    first, last = start + added, end + added
     function = enclosing_function(after, first)
-    new = _Newness(before, after, first, last)
+    new = _Newness(_scope(before, start), after, first, last)
     return Parts(
         after,
         function,
@@ -96,7 +110,16 @@ def parts_of(patch: Patch) -> Parts:
         tuple(new.handlers()),
         tuple(new.fallbacks(patch.candidate.default)),
         tuple(new.guarding()),
+        found,
     )
+
+
+def _without(text: str, found: Sequence[Imported]) -> str:
+    """The text without the lines of new imports."""
+    for each in reversed(found):
+        last = text.find("\n", each.end) + 1
+        text = text[: text.rfind("\n", 0, each.start) + 1] + (text[last:] if last else "")
+    return text
 
 
 def enclosing_function(source: Source, offset: int) -> Function | None:
@@ -119,18 +142,6 @@ def _is_on(node: Function, line: int) -> bool:
     )
 
 
-def start_of(source: Source, node: ast.stmt | ast.expr) -> int:
-    """The index into the text at which a node begins (a decorated function at its first decorator's line)."""
-    span = source.extent(node) if isinstance(node, ast.stmt) else source.span(node)
-    return source.offset(span.start_line, span.start_column)
-
-
-def end_of(source: Source, node: ast.stmt | ast.expr) -> int:
-    """The index into the text behind a node."""
-    span = source.extent(node) if isinstance(node, ast.stmt) else source.span(node)
-    return source.offset(span.end_line, span.end_column)
-
-
 def _changed(before: str, after: str) -> tuple[int, int]:
     """The stretch of `after` that is not in `before`."""
     limit = min(len(before), len(after))
@@ -143,9 +154,9 @@ def _changed(before: str, after: str) -> tuple[int, int]:
 class _Newness:
     """Compares the edited function (at the module's level: the edited statements) in both versions."""
 
-    def __init__(self, before: Source, after: Source, first: int, last: int) -> None:
+    def __init__(self, old: list[ast.stmt], after: Source, first: int, last: int) -> None:
         self._source, self._first, self._last = after, first, last
-        self._old, self._scope = _scope(before, first), _scope(after, first)
+        self._old, self._scope = old, _scope(after, first)
         self._bound = {
             node.target.id: node.value
             for top in self._scope

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codemods.selfdebug.base import DefaultRole, RefusedError, TargetNotFoundError
 from codemods.selfdebug.registry import guards
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import split_lines
 from selfdebug.model import Patch
-from selfdebug.stages.vary.parts import Guarding, Handler, Parts, end_of, start_of
+from selfdebug.stages.vary.parts import Guarding, Handler, Parts
+from selfdebug.stages.vary.stretches import end_of, start_of
 
 WithDefault = Callable[[Patch, str], bytes]
 """The file after the patch with another default. Raises RefusedError or TargetNotFoundError."""
@@ -65,6 +66,8 @@ class Variant:
 def variants(patch: Patch, parts: Parts, with_default: WithDefault) -> Iterator[Variant]:
     """The variants of a patch, the most telling ones of each part first; those that would not compile are left out."""
     yield from _defaults(patch, with_default)
+    if parts.is_import:
+        yield from _imports(parts)
     text = parts.source.text
     for condition in parts.conditions:
         for value in (True, False):
@@ -128,6 +131,23 @@ def _others(default: str, may_be_nothing: bool) -> Iterator[str]:
     yield from (other for other in same if other != default)
     if may_be_nothing:
         yield "False" if value is None else "None"
+
+
+# ---------------------------------------------------------------- imports
+
+
+def _imports(parts: Parts) -> Iterator[Variant]:
+    """What was imported is something else."""
+    text = parts.source.text
+    for each in parts.imported:
+        after = f"{text[: each.end]}\n{each.name} = {_UNUSABLE}{text[each.end :]}"
+        for variant in _variant(parts, import_part(each.name), "is something that cannot be used", after):
+            yield replace(variant, is_unread=True)
+
+
+def import_part(name: str) -> str:
+    """How a report names what an import of a patch has bound."""
+    return f"imported {name}"
 
 
 # ---------------------------------------------------------------- handlers

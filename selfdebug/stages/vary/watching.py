@@ -13,8 +13,11 @@ from enum import StrEnum
 
 from codemods.selfdebug.probe_removal import RECORDER
 from codemods.selfdebug.scopes import own_nodes
-from codemods.selfdebug.source import Source, line_range
-from selfdebug.stages.vary.parts import Condition, Fallback, Function, Handler, Parts, end_of, start_of
+from codemods.selfdebug.source import Source
+from selfdebug.stages.vary.imports import Imported
+from selfdebug.stages.vary.insertions import Insertions
+from selfdebug.stages.vary.parts import Condition, Fallback, Function, Handler, Parts
+from selfdebug.stages.vary.stretches import end_of, start_of
 
 _MOST_PARAMETERS = 8
 
@@ -54,7 +57,7 @@ def watch(source: Source, functions: Sequence[str], parts: Parts | None = None, 
 
     None where the calls cannot be put in.
     """
-    writer = _Writer(source, first_id)
+    writer = _Writer(source, first_id, Insertions(source))
     for name, function in named_functions(source.tree):
         if name in functions:
             writer.watch_function(name, function)
@@ -66,7 +69,10 @@ def watch(source: Source, functions: Sequence[str], parts: Parts | None = None, 
             writer.watch_handler(name, handler)
         for fallback in parts.fallbacks:
             writer.watch_fallback(name, fallback)
-    return writer.written()
+        for each in parts.imported if parts.is_import else ():
+            writer.watch_import(name, each)
+    data = writer.insertions.written()
+    return None if data is None else Watch(data, tuple(writer.points))
 
 
 def named_functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
@@ -90,25 +96,17 @@ def name_of(tree: ast.Module, function: Function | None) -> str:
 
 @dataclass(slots=True)
 class _Writer:
-    """Collects insertions (index, their order at one index, text) and writes them all at once."""
+    """Puts recorder calls in, each with a number of its own."""
 
     source: Source
     next_id: int
+    insertions: Insertions
     points: list[Watchpoint] = field(default_factory=list)
-    insertions: list[tuple[int, int, int, str]] = field(default_factory=list)
 
     def _point(self, kind: Watched, function: str, name: str) -> int:
         number, self.next_id = self.next_id, self.next_id + 1
         self.points.append(Watchpoint(number, kind, function, name))
         return number
-
-    def _around(self, start: int, end: int, before: str, after: str) -> None:
-        """Enclose a stretch; of those that begin or end at one index the larger is outside, of equal ones the first."""
-        number = len(self.insertions)
-        last = self.source.text[max(start - 1, 0) : start]
-        before = f" {before}" if last == "_" or last.isalnum() else before  # as in `return[x]`
-        self.insertions.append((start, start - end, number, before))
-        self.insertions.append((end, -start, -number, after))
 
     # ------------------------------------------------------------ functions
 
@@ -119,18 +117,18 @@ class _Writer:
         body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
         if not body:
             return
-        self._before(body[0], "; ".join(calls))
+        self.insertions.before(body[0], "; ".join(calls))
         result = self._point(Watched.RESULT, name, name)
         state = self._state(name, function, parameters)
         nothing = f"({RECORDER}({result}, None){state or ','})"
         for node in [each for each in own_nodes(function) if isinstance(each, ast.Return | ast.Yield)]:
             if node.value is not None:
                 start, end = start_of(self.source, node.value), end_of(self.source, node.value)
-                self._around(start, end, f"({RECORDER}({result}, (", f")){state or ','})[0]")
+                self.insertions.around(start, end, f"({RECORDER}({result}, (", f")){state or ','})[0]")
             elif isinstance(node, ast.Return):
-                self._before(node, nothing)
+                self.insertions.before(node, nothing)
         if not isinstance(body[-1], ast.Return | ast.Raise):
-            self._behind(body[-1], nothing)
+            self.insertions.behind(body[-1], nothing)
 
     def _state(self, name: str, function: Function, parameters: Sequence[str]) -> str:
         """More elements for a tuple, which record the objects that came in: of `self` its attributes."""
@@ -151,59 +149,30 @@ class _Writer:
 
     def watch_condition(self, function: str, condition: Condition) -> None:
         number = self._point(Watched.CONDITION, function, condition.code)
-        self._around(condition.start, condition.end, f"{RECORDER}({number}, (", "))")
+        self.insertions.around(condition.start, condition.end, f"{RECORDER}({number}, (", "))")
 
     def watch_handler(self, function: str, handler: Handler) -> None:
         number = self._point(Watched.HANDLER, function, handler.code)
-        self._before(handler.node.body[0], f"{RECORDER}({number}, __import__('sys').exc_info()[1])")
+        self.insertions.before(handler.node.body[0], f"{RECORDER}({number}, __import__('sys').exc_info()[1])")
 
     def watch_fallback(self, function: str, fallback: Fallback) -> None:
         number = self._point(Watched.USE, function, self.source.text[fallback.default_start : fallback.default_end])
         start, end = fallback.default_start, fallback.default_end
         if fallback.is_alternative:
-            self._around(start, end, f"{RECORDER}({number}, (", "))")
+            self.insertions.around(start, end, f"{RECORDER}({number}, (", "))")
             return
         # The look-up gets an object of its own as default, and gives the default where that comes back.
         missing, found = "_selfdebug_missing", "_selfdebug_found"
         given = f"{RECORDER}({number}, ({self.source.text[start:end]})) if {found} is {missing} else {found}"
-        self._around(fallback.start, fallback.end, f"(lambda {missing}: (lambda {found}: {given})(", "))(object())")
-        self._around(start, end, f"{missing} or (", ")")
+        self.insertions.around(
+            fallback.start, fallback.end, f"(lambda {missing}: (lambda {found}: {given})(", "))(object())"
+        )
+        self.insertions.around(start, end, f"{missing} or (", ")")
 
-    # ------------------------------------------------------------ text
-
-    def _before(self, statement: ast.stmt, code: str) -> None:
-        """A statement of ours before one of the program, on the same line where that is a small one."""
-        if not hasattr(statement, "body"):
-            self.insertions.append((start_of(self.source, statement), -len(self.source.text), 0, f"{code}; "))
-            return
-        line = line_range(statement)[0]
-        indentation = self.source.indentation_of(line)
-        start = self.source.offset(line, len(indentation))
-        self.insertions.append((start, 1, 0, f"{code}{self.source.newline(line)}{indentation}"))
-
-    def _behind(self, statement: ast.stmt, code: str) -> None:
-        """A statement of ours behind the last one of a block."""
-        if not hasattr(statement, "body"):
-            self.insertions.append((end_of(self.source, statement), len(self.source.text), 0, f"; {code}"))
-            return
-        first, last = line_range(statement)
-        newline = self.source.newline(first)
-        opening = "" if self.source.lines[last - 1].endswith("\n") else newline
-        line = f"{opening}{self.source.indentation_of(first)}{code}{newline}"
-        self.insertions.append((self.source.starts[last], len(self.source.text), 0, line))
-
-    def written(self) -> Watch | None:
-        text, parts, last = self.source.text, [], 0
-        for index, _, _, code in sorted(self.insertions):
-            parts += [text[last:index], code]
-            last = index
-        written = "".join([*parts, text[last:]])
-        try:
-            ast.parse(written)
-            data = self.source.bom + written.encode(self.source.encoding)
-        except (SyntaxError, ValueError, RecursionError):
-            return None
-        return Watch(data, tuple(self.points))
+    def watch_import(self, function: str, imported: Imported) -> None:
+        for start, end in imported.uses:
+            number = self._point(Watched.USE, function, imported.code)
+            self.insertions.around(start, end, f"{RECORDER}({number}, (", "))")
 
 
 def _parameters(function: Function) -> list[str]:
