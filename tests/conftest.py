@@ -33,12 +33,22 @@ def state_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+SLOW_PLUGINS = ("anyio", "hypothesispytest", "pytest_cov")
+"""Of libraries that our own tests use: together they take as long to start as a third of pytest."""
+
+
 @pytest.fixture(scope="session", autouse=True)
-def without_a_slow_plugin() -> Iterator[None]:
-    """Projects under test do without the plugin of a library that only we use: it takes as long to start as pytest."""
+def without_slow_plugins() -> Iterator[None]:
+    """The projects under test do without what only we use."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTEST_ADDOPTS", "-p no:anyio")
+        patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in SLOW_PLUGINS))
         yield
+
+
+@pytest.fixture
+def with_each_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project of this test has all plugins that are installed."""
+    monkeypatch.delenv("PYTEST_ADDOPTS")
 
 
 def pytest_configure() -> None:

@@ -192,6 +192,7 @@ def test_the_ids_of_other_tools_are_left_alone(tmp_path: Path, plan: Pass) -> No
     assert failure.exception.message.startswith("assert None")
 
 
+@pytest.mark.usefixtures("with_each_plugin")
 def test_coverage_in_the_same_process_does_not_keep_the_trace_from_the_chain(tmp_path: Path) -> None:
     write(tmp_path, "app.py", "def main():\n    name = {}.get('name')\n    return name.upper()\n")
     write(tmp_path, "test_app.py", TEST)

@@ -379,6 +379,7 @@ def test_tests_see_the_environment_of_the_user(run: Run, monkeypatch: pytest.Mon
     assert done.passed
 
 
+@pytest.mark.usefixtures("with_each_plugin")
 def test_nothing_is_left_in_the_project(run: Run, tmp_path: Path) -> None:
     files = {
         "pytest.ini": "[pytest]\naddopts = --junitxml=r.xml --cov=package --cov-report=html --cov-fail-under=99\n",
@@ -403,6 +404,7 @@ def test_nothing_is_left_in_the_project(run: Run, tmp_path: Path) -> None:
     assert sorted(every_path(tmp_path / "project")) == sorted([*files, "package"])
 
 
+@pytest.mark.usefixtures("with_each_plugin")
 @pytest.mark.parametrize("imports", ["", "import hypothesis\n"], ids=["unused", "used"])
 def test_hypothesis_is_imported_by_the_tests_or_by_nobody(run: Run, tmp_path: Path, imports: str) -> None:
     ended = f"import atexit, pathlib, sys\natexit.register(lambda: pathlib.Path({str(tmp_path / 'ended')!r})"

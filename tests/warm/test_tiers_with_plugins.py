@@ -56,7 +56,8 @@ def project(root: Path, options: str, test: str, more: Mapping[str, str] | None 
 
 def environment(*names: str) -> dict[str, str]:
     """An environment in which pytest loads the named plugins only."""
-    return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": ",".join(names)}
+    only = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": ",".join(names)}
+    return {**os.environ, **only}
 
 
 @dataclass(frozen=True)
