@@ -19,7 +19,7 @@ STARTS_COVERAGE = {
 """What makes coverage measure each process that is started."""
 
 MEASURED = (
-    *("batch/", "codemods/", "cli/test_ask.py", "cli/test_command_line.py", "origin/test_why.py", "pytest_plugin/"),
+    *("batch/", "codemods/", "cli/test_ask.py", "cli/test_command_line.py", "pytest_plugin/"),
     *("runtime/", "static/", "warm/"),
 )
 """The tests of code that runs only in processes which they start."""

@@ -14,6 +14,14 @@ from unittest import mock
 
 from selfdebug.cli import invoke
 
+_ITSELF = """
+import os, runpy
+for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+    os.environ.pop(name, None)
+runpy.run_module("selfdebug", run_name="__main__", alter_sys=True)
+"""
+"""`python -m selfdebug`, which coverage measures without measuring each pytest that it starts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -43,12 +51,17 @@ def selfdebug(
     return Done(code, written.getvalue(), said.getvalue())
 
 
+def command(*arguments: str) -> list[str]:
+    """What starts the command line as a process of its own."""
+    return [sys.executable, "-c", _ITSELF, *arguments]
+
+
 def process(
     *arguments: str, cwd: Path | None = None, stdin: bytes = b"", environ: Mapping[str, str] | None = None
 ) -> Done:
     """Run the command line as a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "selfdebug", *arguments],
+        command(*arguments),
         cwd=cwd,
         input=stdin,
         capture_output=True,

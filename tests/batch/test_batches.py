@@ -16,6 +16,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from invoked import command, process, selfdebug
 
 from selfdebug.batch.executors import executor
 from selfdebug.batch.isolation import ACTIVE, isolated
@@ -112,16 +113,10 @@ def seen(root: Path) -> tuple[bytes, ...]:
     return tuple(git(root, *question) for question in questions)
 
 
-def batch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line."""
-    command = [sys.executable, "-m", "selfdebug", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, check=False)
-
-
 def test_each_cause_is_a_job_and_the_patches_are_one(project: Path, temporary: Path) -> None:
     before, reports = seen(project), project.parent
     outputs = [f"--output={reports / 'it.patch'}", f"--output={reports / 'it.txt'}"]
-    done = batch("batch", "--jobs", "2", "--json", *outputs, cwd=project)
+    done = process("batch", "--jobs", "2", "--json", *outputs, cwd=project)
     document = json.loads(done.stdout)
     jsonschema.validate(document, json.loads(batch_schema()))
     assert (done.returncode, document["exit_reason"]) == (0, "repaired"), done.stderr
@@ -134,21 +129,22 @@ def test_each_cause_is_a_job_and_the_patches_are_one(project: Path, temporary: P
     assert (reports / "it.txt").read_text().splitlines()[-1] == document["message"]
     report = reports / "report.json"
     report.write_bytes(done.stdout)
-    merged = batch("merge", str(report), "--format", "diff", f"--output={reports / 'merged.json'}", cwd=project)
+    merged = selfdebug("merge", str(report), "--format", "diff", f"--output={reports / 'merged.json'}", cwd=project)
     diff = merged.stdout
     assert (reports / "it.patch").read_bytes() == diff
     assert json.loads((reports / "merged.json").read_bytes())["jobs"] == document["jobs"]
     git(project, "apply", "--check", "-", stdin=diff)
-    applied = json.loads(batch("merge", str(report), "--apply", "--json", cwd=project).stdout)["projects"][0]["applied"]
+    written = selfdebug("merge", str(report), "--apply", "--json", cwd=project)
+    applied = json.loads(written.stdout)["projects"][0]["applied"]
     patched = (project / "names.py").read_bytes()
     assert subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=project, check=False).returncode == 0
     assert patched != NAMES
     assert patched.count(b"\r\n") == NAMES.count(b"\r\n")
-    assert batch("rollback", applied, cwd=project).returncode == 0
+    assert selfdebug("rollback", applied, cwd=project).returncode == 0
     assert (project / "names.py").read_bytes() == NAMES
     git(project, "apply", "-", stdin=diff)
     assert (project / "names.py").read_bytes() == patched
-    again = batch("merge", str(report), "--apply", cwd=project)
+    again = selfdebug("merge", str(report), "--apply", cwd=project)
     assert b"names.py changed meanwhile, so nothing is written." in again.stdout
     assert (again.returncode, (project / "names.py").read_bytes()) == (1, patched)
 
@@ -202,8 +198,7 @@ def test_an_interrupted_batch_ends_its_jobs_and_leaves_nothing(project: Path, te
     begun = temporary.parent / "begun"
     (project / "conftest.py").write_text(f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(300)\n")
     before = seen(project)
-    command = [sys.executable, "-m", "selfdebug", "batch", "--json"]
-    child = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(command("batch", "--json"), cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while not begun.exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -9,7 +9,6 @@ import re
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from invoked import process
+from invoked import command, process
 
 from selfdebug.cli.ask import understood
 from selfdebug.repair.choice import Skip, Stop, Take
@@ -111,7 +110,7 @@ def ask(root: Path, *options: str, columns: int = 100) -> Terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     child = subprocess.Popen(
-        [sys.executable, "-m", "selfdebug", "run", "--ask", "--root", str(root), *options],
+        command("run", "--ask", "--root", str(root), *options),
         stdin=terminal,
         stdout=subprocess.PIPE,
         stderr=terminal,

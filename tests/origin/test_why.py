@@ -1,16 +1,15 @@
-"""`selfdebug why` and the origin in the reports of `selfdebug run`, as processes over the demo project."""
+"""`selfdebug why` and the origin in the reports of `selfdebug run`, over the demo project."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from invoked import Done, process, selfdebug
 
-import selfdebug.demo
+from selfdebug.demo import PROJECT
 
 LINK = {"file", "line", "column", "function", "code", "value", "kind", "evidence", "sentence"}
 
@@ -18,18 +17,17 @@ LINK = {"file", "line", "column", "function", "code", "value", "kind", "evidence
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     """A copy of the demo project."""
-    source = Path(selfdebug.demo.__file__).parent / "project"
-    return Path(shutil.copytree(source, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__")))
+    return Path(shutil.copytree(PROJECT, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__")))
 
 
-def why(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "selfdebug", "why", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def why(*arguments: str, cwd: Path) -> Done:
+    """The command in this process."""
+    return selfdebug("why", *arguments, cwd=cwd)
 
 
 def test_without_arguments_there_is_one_chain_a_failure(shop: Path) -> None:
     before = {path: path.read_bytes() for path in shop.rglob("*.py")}
-    done = why("--json", cwd=shop)
+    done = process("why", "--json", cwd=shop)
     assert done.returncode == 0
     (chain,) = json.loads(done.stdout)["chains"]
     assert chain["node_id"] == "tests/test_discount.py::test_a_guest_saves_nothing"
@@ -44,7 +42,7 @@ def test_without_arguments_there_is_one_chain_a_failure(shop: Path) -> None:
 
 
 def test_the_text_is_an_indented_chain(shop: Path) -> None:
-    lines = why(cwd=shop).stdout.splitlines()
+    lines = why(cwd=shop).stdout.decode().splitlines()
     assert lines[0] == "tests/test_discount.py::test_a_guest_saves_nothing"
     assert lines[1] == "  Where customer came from:"
     assert lines[2] == "    shop/discount.py:9  customer = register.find(email)"
@@ -65,9 +63,9 @@ def test_any_expression_of_any_executed_line_can_be_asked_for(shop: Path) -> Non
 def test_what_cannot_be_answered_is_said(shop: Path) -> None:
     not_run = why("--at", "shop/discount.py:11", "RATES", cwd=shop)
     assert not_run.returncode == 1
-    assert "shop/discount.py:11 was not executed by the failing test." in not_run.stdout
+    assert "shop/discount.py:11 was not executed by the failing test." in not_run.stdout.decode()
     absent = why("--at", "shop/discount.py:10", "nobody", cwd=shop)
-    assert "shop/discount.py:10 has no expression nobody." in absent.stdout
+    assert "shop/discount.py:10 has no expression nobody." in absent.stdout.decode()
 
 
 @pytest.mark.parametrize(
@@ -82,11 +80,11 @@ def test_what_cannot_be_answered_is_said(shop: Path) -> None:
 def test_wrong_questions_are_usage_errors(shop: Path, arguments: list[str], sentence: str) -> None:
     done = why(*arguments, cwd=shop)
     assert done.returncode == 64
-    assert sentence in done.stderr
+    assert sentence in done.stderr.decode()
 
 
 def test_nothing_failed(shop: Path) -> None:
     (shop / "tests" / "test_discount.py").write_text("def test_fine():\n    pass\n")
     done = why(cwd=shop)
     assert done.returncode == 1
-    assert "Nothing failed" in done.stdout
+    assert b"Nothing failed" in done.stdout
