@@ -17,6 +17,7 @@ from selfdebug.model import EditedFile
 from selfdebug.reports import evidence
 from selfdebug.reports.documents import dumps
 from selfdebug.terminal import Paint, Tone, counted, one_line
+from selfdebug.workspace.together import write_together
 
 if TYPE_CHECKING:
     from selfdebug.static.records import Spot, Surveyed
@@ -68,7 +69,7 @@ def guard(
     folder = project(root)
     looked_at = _looked_at(folder, paths, report, include_tests, jobs)
     changes = [EditedFile(each.file, each.before, each.after) for each in looked_at if each.after != each.before]
-    run_id = _written(folder, changes) if fix and changes else None
+    run_id = write_together(folder, changes, "guard") if fix and changes else None
     if as_json:
         output.write(dumps(_document(looked_at, changes, run_id)))
     elif as_diff:
@@ -108,12 +109,6 @@ def _read(report: Path) -> bytes:
         return report.read_bytes()
     except OSError as error:
         raise InputError(f"Cannot read {report}: {error.strerror or error}.") from error
-
-
-def _written(root: Path, changes: Sequence[EditedFile]) -> str:
-    from selfdebug.workspace.together import write_together
-
-    return write_together(root, changes, "guard")
 
 
 def _lines(looked_at: Sequence[Surveyed], fix: bool, paint: Paint) -> Iterator[str]:

@@ -12,11 +12,11 @@ import click
 
 from selfdebug.cli import options, output
 from selfdebug.errors import ExitCode, UsageError
-from selfdebug.repair.why import Question
+from selfdebug.repair.why import Answer, Question
 from selfdebug.repair.why import why as answer_why
 from selfdebug.reports.chains import chain_lines, chains_document
 from selfdebug.reports.documents import dumps
-from selfdebug.terminal import one_line, progress
+from selfdebug.terminal import Paint, one_line, progress
 
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+)$")
 
@@ -52,13 +52,16 @@ def why(
     if as_json:
         output.write(dumps(chains_document(answer.chains, answer.sentence)))
     else:
-        paint = output.paint(color)
-        paragraphs = ["\n".join(chain_lines(chain, paint)) for chain in answer.chains]
-        paragraphs += ["\n".join(paint.folded(one_line(answer.sentence)))] if answer.sentence else []
-        output.write("\n\n".join(paragraphs) + "\n")
+        output.write(_text(answer, output.paint(color)))
     for warning in answer.warnings:
         output.say(f"Warning: {warning}")
     return int(ExitCode.PASS if any(chain.links for chain in answer.chains) else ExitCode.STILL_FAILING)
+
+
+def _text(answer: Answer, paint: Paint) -> str:
+    paragraphs = ["\n".join(chain_lines(chain, paint)) for chain in answer.chains]
+    paragraphs += ["\n".join(paint.folded(one_line(answer.sentence)))] if answer.sentence else []
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _log_and_expression(words: tuple[str, ...]) -> tuple[str | None, str | None]:

@@ -72,7 +72,7 @@ class Conversations:
     """The conversations of a server: the one of a pipe, or those of HTTP by the session that the transport minted."""
 
     def __init__(self, served: Served) -> None:
-        self._served = served
+        self.served = served
         self._by_session: OrderedDict[str, Conversation] = OrderedDict()
 
     def of(self, ctx: ServerRequestContext[Conversations, Any]) -> Conversation:
@@ -81,11 +81,11 @@ class Conversations:
             return self._known("pipe")
         session = ctx.request.headers.get("mcp-session-id")
         if session is None:
-            return Conversation(self._served, Owner(one_shot=True))
+            return Conversation(self.served, Owner(one_shot=True))
         return self._known(f"http:{session}")
 
     def _known(self, key: str) -> Conversation:
-        found = self._by_session.pop(key, None) or Conversation(self._served, Owner(f"mcp-{uuid.uuid4().hex}"))
+        found = self._by_session.pop(key, None) or Conversation(self.served, Owner(f"mcp-{uuid.uuid4().hex}"))
         self._by_session[key] = found
         if len(self._by_session) > MAX_CONVERSATIONS:
             self._by_session.popitem(last=False)
@@ -116,39 +116,14 @@ def build(served: Served) -> SelfdebugServer:
     async def lifespan(_server: Server[Conversations]) -> AsyncIterator[Conversations]:
         yield Conversations(served)
 
-    async def list_tools(ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        conversation = ctx.lifespan_context.of(ctx)
-        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            conversation.toolbox.activate()
-        tools = [_acting(tool) for tool in ACTING.values()]
-        tools.append(_read_skill_tool())
-        tools += [_trace_tool(tool) for tool in conversation.toolbox.listed()]
-        return types.ListToolsResult(tools=tools)
-
-    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        conversation = ctx.lifespan_context.of(ctx)
-        arguments = params.arguments or {}
-        try:
-            if params.name == READ_SKILL:
-                return await _read_skill(ctx, conversation, served.settings)
-            if params.name in ACTING:
-                return await _act(ctx, conversation, served, ACTING[params.name], arguments)
-            tool = conversation.toolbox.find(params.name)
-            if tool is None:
-                return _result(f"There is no tool {params.name!r}.", is_error=True)
-            answer = await anyio.to_thread.run_sync(tool.call, arguments, conversation.owner)
-        except (SelfdebugError, BadArgumentsError) as error:
-            return _result(str(error), is_error=True)
-        return _result(answer.text())
-
     return SelfdebugServer(
         "selfdebug",
         version=__version__,
         title="selfdebug",
         instructions=INSTRUCTIONS,
         lifespan=lifespan,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_list_tools=_list_tools,
+        on_call_tool=_call_tool,
     )
 
 
@@ -172,8 +147,35 @@ def serve_http(served: Served, port: int) -> None:
 # ---------------------------------------------------------------- the tools
 
 
-async def _read_skill(ctx: Context, conversation: Conversation, settings: ExplainSettings) -> types.CallToolResult:
-    text = skill.text(settings.instruction)
+async def _list_tools(ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    conversation = ctx.lifespan_context.of(ctx)
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        conversation.toolbox.activate()
+    tools = [_acting(tool) for tool in ACTING.values()]
+    tools.append(_read_skill_tool())
+    tools += [_trace_tool(tool) for tool in conversation.toolbox.listed()]
+    return types.ListToolsResult(tools=tools)
+
+
+async def _call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    conversation = ctx.lifespan_context.of(ctx)
+    arguments = params.arguments or {}
+    try:
+        if params.name == READ_SKILL:
+            return await _read_skill(ctx, conversation)
+        if params.name in ACTING:
+            return await _act(ctx, conversation, ACTING[params.name], arguments)
+        tool = conversation.toolbox.find(params.name)
+        if tool is None:
+            return _result(f"There is no tool {params.name!r}.", is_error=True)
+        answer = await anyio.to_thread.run_sync(tool.call, arguments, conversation.owner)
+    except (SelfdebugError, BadArgumentsError) as error:
+        return _result(str(error), is_error=True)
+    return _result(answer.text())
+
+
+async def _read_skill(ctx: Context, conversation: Conversation) -> types.CallToolResult:
+    text = skill.text(ctx.lifespan_context.served.settings.instruction)
     if conversation.toolbox.activate() and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         changed = types.ToolListChangedNotification()
         await ctx.session.send_notification(changed, related_request_id=ctx.request_id)
@@ -181,9 +183,9 @@ async def _read_skill(ctx: Context, conversation: Conversation, settings: Explai
 
 
 async def _act(
-    ctx: Context, conversation: Conversation, served: Served, tool: ActingTool, arguments: Mapping[str, Any]
+    ctx: Context, conversation: Conversation, tool: ActingTool, arguments: Mapping[str, Any]
 ) -> types.CallToolResult:
-    command = command_of(tool, arguments, served.roots)
+    command = command_of(tool, arguments, ctx.lifespan_context.served.roots)
     count = 0
 
     async def progress(line: str) -> None:

@@ -114,62 +114,48 @@ def _is_alike(live: Failure, logged: Failure) -> bool:
     )
 
 
+def _still_failing(reason: str, sentence: str, failures: tuple[Failure, ...], run: PytestRun | None) -> Ended:
+    return Ended(ExitCode.STILL_FAILING, reason, FinalStatus.FAIL, sentence, failures, run)
+
+
 def _gone(failures: tuple[Failure, ...], run: PytestRun) -> Ended:
-    return Ended(
-        ExitCode.STILL_FAILING,
-        "not-reproduced",
-        FinalStatus.FAIL,
+    sentence = (
         f"The failure in the log ({_named(failures[0])}) does not happen here. "
-        "Nothing was changed; check that the log belongs to this state of the project.",
-        failures,
-        run,
+        "Nothing was changed; check that the log belongs to this state of the project."
     )
+    return _still_failing("not-reproduced", sentence, failures, run)
 
 
 def _elsewhere(failures: tuple[Failure, ...], run: PytestRun | None = None) -> Ended:
-    return Ended(
-        ExitCode.STILL_FAILING,
-        "not-reproduced",
-        FinalStatus.FAIL,
+    sentence = (
         f"The tests that the log names do not exist here ({_named(failures[0])}). "
-        "Nothing was changed; check --root, and that the log belongs to this project.",
-        failures,
-        run,
+        "Nothing was changed; check --root, and that the log belongs to this project."
     )
+    return _still_failing("not-reproduced", sentence, failures, run)
 
 
 def _of_cut_run(bench: Bench, run: PytestRun) -> Ended | None:
     """What is said of a run that did not come to its end; None for one that did."""
     if run.timed_out:
-        return Ended(
-            ExitCode.STILL_FAILING,
-            "timeout",
-            FinalStatus.FAIL,
-            f"The tests did not end within {bench.settings.timeout:g} s; raise --timeout or name tests with --module.",
-            run.failures,
-            run,
+        reason = "timeout"
+        sentence = (
+            f"The tests did not end within {bench.settings.timeout:g} s; raise --timeout or name tests with --module."
         )
-    if run.out_of_memory:
-        return Ended(
-            ExitCode.STILL_FAILING,
-            "out-of-memory",
-            FinalStatus.FAIL,
+    elif run.out_of_memory:
+        reason = "out-of-memory"
+        sentence = (
             f"The tests need more than the {bench.settings.memory_limit} MB that memory-limit allows each process; "
-            "raise it, or name tests with --module.",
-            run.failures,
-            run,
+            "raise it, or name tests with --module."
         )
-    if not run.ended and not any(failure.when is When.COLLECT for failure in run.failures):
-        return Ended(
-            ExitCode.STILL_FAILING,
-            "not-ended",
-            FinalStatus.FAIL,
+    elif not run.ended and not any(failure.when is When.COLLECT for failure in run.failures):
+        reason = "not-ended"
+        sentence = (
             "pytest was ended from within before its session was over (os._exit, a crash of the interpreter); "
-            "its results prove nothing, so nothing was changed.",
-            run.failures,
-            run,
+            "its results prove nothing, so nothing was changed."
         )
-    return None
+    else:
+        return None
+    return _still_failing(reason, sentence, run.failures, run)
 
 
 def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
@@ -182,14 +168,8 @@ def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
             return Ingested(run.failures, run)
         return _outside(run.failures, run)
     if run.exit_code == _EXIT_NO_TESTS or not run.outcomes:
-        return Ended(
-            ExitCode.STILL_FAILING,
-            "no-tests",
-            FinalStatus.FAIL,
-            f"pytest collected no tests under {bench.settings.root}; check --root, --module and --pytest-args.",
-            (),
-            run,
-        )
+        sentence = f"pytest collected no tests under {bench.settings.root}; check --root, --module and --pytest-args."
+        return _still_failing("no-tests", sentence, (), run)
     passed = sum(1 for _, outcome in run.outcomes if outcome is Outcome.PASSED)
     return Ended(
         ExitCode.PASS, "nothing-failed", FinalStatus.PASS, f"Nothing failed: {counted(passed, 'test')} passed.", (), run

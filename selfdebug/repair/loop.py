@@ -20,27 +20,37 @@ def repaired(bench: Bench, found: Ingested, work: Work) -> Repair:
     """Attempt by attempt, until nothing fails any more or nothing is left to try."""
     pending = groups(found.failures)
     while pending and work.fruitless < bench.settings.max_attempts:
-        group = pending.pop(0)
-        case = diagnosed(bench, group)
-        if isinstance(case, NotDiagnosed):
-            work.give_up(group, case.sentence)
-            continue
-        bench.remember(case.diagnosis)
-        against = contradiction(bench, case)
-        if against is not None:
-            work.refuse(group, case.diagnosis, against)
-            continue
-        budget, model = bench.settings.max_candidates, model_for(work, case)
-        turn = attempt(bench, len(work.attempts) + 1, case, budget, model)
-        work.attempts.append(turn)
-        if turn.kept is not None:
-            work.solved(bench, turn.kept)
-            pending = _left(bench, [*pending, *_set_aside(work)])
-            work.forget_solved(bench.last_suite)
-        elif turn.declined is not None:
-            pending = _declined(work, turn.declined, group, pending)
-        else:
-            pending = _moved_on(bench, work, turn, group) + pending
+        group, *others = pending
+        pending = _after_a_turn(bench, work, group, others)
+    return _ended(bench, work, pending)
+
+
+def _after_a_turn(bench: Bench, work: Work, group: Group, others: list[Group]) -> list[Group]:
+    """What is left to do when a group was attempted and `others` wait."""
+    case = diagnosed(bench, group)
+    if isinstance(case, NotDiagnosed):
+        work.give_up(group, case.sentence)
+        return others
+    bench.remember(case.diagnosis)
+    against = contradiction(bench, case)
+    if against is not None:
+        work.refuse(group, case.diagnosis, against)
+        return others
+    budget, model = bench.settings.max_candidates, model_for(work, case)
+    turn = attempt(bench, len(work.attempts) + 1, case, budget, model)
+    work.attempts.append(turn)
+    if turn.kept is not None:
+        work.solved(bench, turn.kept)
+        left = _left(bench, [*others, *_set_aside(work)])
+        work.forget_solved(bench.last_suite)
+        return left
+    if turn.declined is not None:
+        return _declined(work, turn.declined, group, others)
+    return _moved_on(bench, work, turn, group) + others
+
+
+def _ended(bench: Bench, work: Work, pending: list[Group]) -> Repair:
+    """The end of the run; `pending` are the groups that no turn was left for."""
     if work.kept and not pending and not work.given_up and not work.tentative:
         return passed(bench, work)
     for group in pending:

@@ -110,15 +110,8 @@ class Recorder:
         `because` is the id of the step whose decision led here (default: the open step around this one, if any), `rule`
         the rule of that decision.
         """
-        with self._lock:
-            number = self._steps
-            self._steps += 1
-            seq = self._next_seq()
-        text = self.redactor.text
         around: list[str] = self._open.__dict__.setdefault("steps", [])
-        because = because or (around[-1] if around else None)
-        step = Step(f"{stage}#{number}", number, stage, text(description), self._now(), because=because)
-        writer = StepWriter(self, replace(step, rule=None if rule is None else text(rule)))
+        seq, writer = self._opened(stage, description, rule, because or (around[-1] if around else None))
         writer.read(*reads)
         self._file(seq, writer.snapshot())
         around.append(writer.id)
@@ -132,6 +125,15 @@ class Recorder:
             self._file(seq, writer.snapshot(ended=self._now()))
             with self._lock:
                 self._last[stage] = writer.id
+
+    def _opened(self, stage: str, description: str, rule: str | None, because: str | None) -> tuple[int, StepWriter]:
+        with self._lock:
+            number = self._steps
+            self._steps += 1
+            seq = self._next_seq()
+        text = self.redactor.text
+        step = Step(f"{stage}#{number}", number, stage, text(description), self._now(), because=because)
+        return seq, StepWriter(self, replace(step, rule=None if rule is None else text(rule)))
 
     @property
     def is_open(self) -> bool:

@@ -28,18 +28,23 @@ def call(trace: Trace, arguments: Arguments) -> Answer:
     if isinstance(found, Answer):
         return found
     kept = (trace.inner or {}).get(found.id) is not None
-    record = f"kept; inspect_tool_run(id={found.id})" if kept else _why_no_inner(found)
+    return Answer(tuple(_lines_of_call(found, kept)), _data_of_call(found, kept))
+
+
+def _lines_of_call(found: ToolCall, kept: bool) -> Iterator[str]:
     starter = found.step or "nobody in the run, but by a question after it"
-    lines = [
-        f"{found.id}, started by {starter}, took {found.seconds:.3f} s",
-        f"proposed: {cut(' '.join(found.proposed) or '(all tests)', 400)}",
-        f"ran: {cut(' '.join(found.command), 600) or '(in a fork, without a command of its own)'}",
-    ]
+    yield f"{found.id}, started by {starter}, took {found.seconds:.3f} s"
+    yield f"proposed: {cut(' '.join(found.proposed) or '(all tests)', 400)}"
+    yield f"ran: {cut(' '.join(found.command), 600) or '(in a fork, without a command of its own)'}"
     if found.added:
         why = f", because {found.added_because}" if found.added_because else ""
-        lines.append(f"added: {cut(' '.join(found.added), 400)}{why}")
-    lines += [f"outcome: {found.outcome}", f"inner record: {record}"]
-    data = {
+        yield f"added: {cut(' '.join(found.added), 400)}{why}"
+    yield f"outcome: {found.outcome}"
+    yield f"inner record: {f'kept; inspect_tool_run(id={found.id})' if kept else _why_no_inner(found)}"
+
+
+def _data_of_call(found: ToolCall, kept: bool) -> dict[str, object]:
+    return {
         "id": found.id,
         "step": found.step,
         "proposed": list(found.proposed),
@@ -52,7 +57,6 @@ def call(trace: Trace, arguments: Arguments) -> Answer:
         "tests": found.tests,
         "inner_kept": kept,
     }
-    return Answer(tuple(lines), data)
 
 
 def _why_no_inner(found: ToolCall) -> str:
