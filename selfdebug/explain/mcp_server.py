@@ -6,6 +6,7 @@ stateless revision the list is whole from the start. Only listing is gated: an u
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from collections import OrderedDict
@@ -206,7 +207,7 @@ def _summary(tool: ActingTool, done: Finished) -> str:
     """What a caller has to know of a report, the quoted part between marks."""
     document = done.document or {}
     if "run_id" not in document or (tool is not RUN and "diff" not in document):
-        return _quoted(plain(_as_json(document)))
+        return _quoted(plain(json.dumps(document, indent=1)))
     files = ", ".join(document.get("files_patched", ())) or "none"
     head = (
         f"Run {document['run_id']}: {document.get('final_status')} ({document.get('exit_reason')}), exit code "
@@ -216,12 +217,6 @@ def _summary(tool: ActingTool, done: Finished) -> str:
     cut = f"\n[{len(diff) - MAX_DIFF} more characters of the diff]" if len(diff) > MAX_DIFF else ""
     said = "\n".join([str(document.get("message") or ""), diff[:MAX_DIFF] + cut])
     return "\n".join([head, _quoted(plain(said))])
-
-
-def _as_json(document: Mapping[str, Any]) -> str:
-    import json
-
-    return json.dumps(document, indent=1)
 
 
 def _quoted(text: str) -> str:

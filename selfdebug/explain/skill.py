@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+import selfdebug
 from selfdebug.errors import SelfdebugError, UsageError
 
 NAME = "self-explain"
@@ -38,8 +39,6 @@ class Installed:
 
 def folder() -> Path:
     """The folder of the skill inside the installed package."""
-    import selfdebug
-
     return Path(selfdebug.__file__).parent / ".agents" / "skills" / NAME
 
 

@@ -2,5 +2,3 @@
 
 Each takes records and returns records; none imports another. `selfdebug.repair` calls them and nothing else does.
 """
-
-ORDER = ("failures", "locate", "observe", "origin", "diagnose", "propose", "validate", "vary")

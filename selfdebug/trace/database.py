@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfdebug.errors import SelfdebugError, WorkspaceError
+from selfdebug.workspace.state import made
 
 FILE_NAME = "trace.sqlite3"
 SCHEMA_VERSION = 2
@@ -89,8 +90,6 @@ def set_aside(folder: Path) -> Path | None:
 
 def _make_folder(folder: Path, root: Path) -> None:
     """Make and mark the state folder."""
-    from selfdebug.workspace.state import made
-
     try:
         with made(root, folder):
             pass

@@ -28,6 +28,7 @@ from selfdebug.explain.settings import ExplainSettings, Mode
 from selfdebug.trace.owner import Owner
 from selfdebug.trace.queries import QUERIES
 from selfdebug.trace.records import Step
+from selfdebug.trace.store import Store
 
 BASE = ["run", "failures", "diff", "rollback", "read_skill"]
 ERAS = ["legacy", LATEST_MODERN_VERSION]
@@ -285,8 +286,6 @@ def test_a_run_ends_with_a_server_that_is_killed_outright(tmp_path: Path) -> Non
 
 
 def begun_steps(root: Path) -> list[str]:
-    from selfdebug.trace.store import Store
-
     store = Store.open(root / ".selfdebug")
     if store is None:
         return []
@@ -295,8 +294,6 @@ def begun_steps(root: Path) -> list[str]:
 
 
 def query_sessions(root: Path) -> list[tuple[str | None, str | None]]:
-    from selfdebug.trace.store import Store
-
     deadline = time.monotonic() + 30
     while True:
         store = Store.open(root / ".selfdebug")

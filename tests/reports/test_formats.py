@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -12,6 +13,7 @@ import jsonschema
 import pytest
 from pydantic_sarif import model as sarif  # generated from the schema of OASIS, unknown keys forbidden
 
+import selfdebug.reports
 from selfdebug.errors import ExitCode, UsageError
 from selfdebug.model import EditedFile, ExceptionRecord, FinalStatus, Repair, Site, Tier, Value, Verdict, When
 from selfdebug.reports import failed_run, find, format_names, render
@@ -351,8 +353,6 @@ def test_a_value_says_that_it_was_cut_or_hidden() -> None:
 
 
 def test_colour_is_only_paint() -> None:
-    import re
-
     colored = render("text", KEPT, View(color=True)).decode()
     assert "\x1b[32m+    if customer is not None" in colored
     assert re.sub("\x1b\\[[0-9;]*m", "", colored).encode() == render("text", KEPT)
@@ -425,8 +425,6 @@ def test_many_failures_are_counted() -> None:
 
 
 def test_the_schema_is_shipped_as_a_file_of_the_package() -> None:
-    import selfdebug.reports
-
     assert (Path(selfdebug.reports.__file__).parent / "schema.json").read_bytes() == schema()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,8 +93,6 @@ def test_something_else_takes_the_place(repo: Path, writing: Workspace, kind: st
     elif kind == "folder":
         (repo / "b.py").mkdir()
     else:
-        import os
-
         os.mkfifo(repo / "b.py")
     (conflict,) = writing.roll_back().conflicts
     assert conflict.reason == "something else has taken its place"
