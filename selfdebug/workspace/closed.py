@@ -1,17 +1,19 @@
 """The runs that are over, listed in the state folder, so that a run need not read the journals of all before it.
 
-A run is listed some time after its end is durable, and struck off, durably, before its undoing is announced. So the
+A run is listed after its end is durable, and struck off, durably, before its undoing is announced. So the
 list may lack runs that are over, whose journals are read then, but it never names one that has to be recovered.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from selfdebug.workspace.folder import Folder
-from selfdebug.workspace.run_folder import is_run_id
+from selfdebug.workspace.run_ids import RUN_ID
 
 _NAME = "closed-runs"
+_LINE = re.compile(rf"^({RUN_ID}) ([0-9]+(?:\.[0-9]+)?)$", re.MULTILINE)
 
 
 def closed_runs(state: Folder) -> dict[str, float]:
@@ -20,20 +22,7 @@ def closed_runs(state: Folder) -> dict[str, float]:
         text = state.read(_NAME).data.decode("ascii", "replace")
     except OSError:
         return {}
-    found: dict[str, float] = {}
-    for line in text.split("\n"):
-        run_id, _, started = line.partition(" ")
-        if is_run_id(run_id) and _is_number(started):
-            found[run_id] = float(started)
-    return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return {run_id: float(started) for run_id, started in _LINE.findall(text)}
 
 
 def add_closed(state: Folder, runs: Mapping[str, float]) -> None:

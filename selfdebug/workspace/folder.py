@@ -22,7 +22,7 @@ from selfdebug.workspace.durable import announce
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_CHUNK = 1 << 20
+_CHUNK, _SMALLEST_CHUNK = 1 << 20, 1 << 12
 # What a file system says that cannot create or rename here, though it may let a file be written:
 # a folder without write permission, a file that is itself a mount point, a share without rename-over.
 _NO_REPLACING = frozenset(
@@ -131,7 +131,8 @@ class Folder:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file", name)
-            data = b"".join(iter(lambda: os.read(fd, _CHUNK), b""))
+            chunk = min(status.st_size + _SMALLEST_CHUNK, _CHUNK)
+            data = b"".join(iter(lambda: os.read(fd, chunk), b""))
             traits = Traits(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, None, _xattrs(fd))
             return Content(data, traits, status.st_mtime_ns, _identity(status))
         finally:
@@ -255,14 +256,14 @@ class Folder:
 
     def append(self, name: str, data: bytes) -> None:
         """Add to the end of a file, made where it is absent; a torn last line is closed first. Nothing is synced."""
+        with self.open_end(name) as end:
+            end.append(data)
+
+    def open_end(self, name: str) -> End:
+        """Open the end of a file, made where it is absent."""
         fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FILE_FLAGS, 0o600, dir_fd=self._fd)
-        try:
-            size = os.fstat(fd).st_size
-            if size and os.pread(fd, 1, size - 1) != b"\n":
-                data = b"\n" + data
-            _write(fd, name, data)
-        finally:
-            os.close(fd)
+        size = os.fstat(fd).st_size
+        return End(fd, name, is_torn=bool(size) and os.pread(fd, 1, size - 1) != b"\n")
 
     def sync_file(self, name: str) -> None:
         """Make the bytes of a file durable; its name is another matter."""
@@ -300,19 +301,51 @@ class Folder:
                 raise
 
 
-def sync_all(top: Path, files: Sequence[str]) -> None:
+class End:
+    """The open end of a file of lines. Usable as a context manager; raises OSError as the system does."""
+
+    def __init__(self, fd: int, name: str, *, is_torn: bool) -> None:
+        self._fd = fd
+        self._name = name
+        self._is_torn = is_torn
+
+    def __enter__(self) -> End:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def append(self, line: bytes) -> None:
+        """Add a whole line, or several; what a refused one left of itself is closed before the next."""
+        torn, self._is_torn = self._is_torn, True
+        _write(self._fd, self._name, b"\n" + line if torn else line)
+        self._is_torn = False
+
+    def sync(self) -> None:
+        """Make all lines durable."""
+        announce("sync", self._name)
+        os.fsync(self._fd)
+
+
+def sync_all(top: str, files: Sequence[str]) -> None:
     """Make files durable, named relative to the folder `top`, then their folders, and those above up to `top`.
 
     Raises OSError. A file that is gone is left out: whoever took it away has put its content elsewhere.
     """
-    folders: list[str] = []
+    above: set[str] = set()
     for file in files:
         parent, _, name = file.rpartition("/")
         with contextlib.suppress(FileNotFoundError), Folder.open(f"{top}/{parent}".rstrip("/")) as folder:
             folder.sync_file(name)
-            folders.append(parent)  # also a second time: objects share one by chance, and every run has the same steps
-    above = {parent[:at] for parent in folders for at, sign in enumerate(parent) if sign == "/"} | {""}
-    for parent in (*folders, *sorted(above - set(folders), key=len, reverse=True)):
+            folder.sync()  # also a second time: objects share one by chance, and every run has the same steps
+            above |= {parent[:at] for at, sign in enumerate(parent) if sign == "/"} | {""}
+    for parent in sorted(above, key=len, reverse=True):
         with Folder.open(f"{top}/{parent}".rstrip("/")) as folder:
             folder.sync()
 

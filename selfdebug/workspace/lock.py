@@ -14,7 +14,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import datetime
 
 from selfdebug.errors import LockedError
@@ -35,7 +34,7 @@ def held(folder: Folder, run_id: str) -> Iterator[Owner | None]:
     try:
         former = _take(fd)
         owner = Owner(os.getpid(), socket.gethostname(), time.time(), run_id)
-        _note(fd, json.dumps(asdict(owner)).encode())
+        _note(fd, json.dumps({name: getattr(owner, name) for name in Owner.__slots__}).encode())
         try:
             yield former
         finally:
@@ -72,8 +71,11 @@ def is_alive(owner: Owner) -> bool:
 
 
 def _owner(fd: int) -> Owner | None:
+    note = os.pread(fd, 4096, 0)
+    if not note:
+        return None
     try:
-        values = json.loads(os.pread(fd, 4096, 0))
+        values = json.loads(note)
         return Owner(int(values["pid"]), str(values["host"]), float(values["started"]), str(values["run_id"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,24 +48,27 @@ class Objects:
         self._repository = repository
         self._unsynced: list[pygit2.Oid] = []
 
-    def head(self) -> pygit2.Oid | None:
-        """The commit that HEAD is at; None on a branch without one."""
-        return None if self._repository.head_is_unborn else self._repository.head.peel().id
-
-    def tree_of(self, commit: pygit2.Oid | None) -> pygit2.Oid:
-        """The tree of a commit, the empty tree without one."""
+    def head(self) -> tuple[pygit2.Oid | None, pygit2.Oid]:
+        """The commit that HEAD is at, with its tree; on a branch without one None, with the empty tree."""
         import pygit2
 
-        if commit is None:
-            return self._written(self._repository.TreeBuilder().write())
-        return self._repository[commit].peel(pygit2.Tree).id
+        try:
+            commit = self._repository.head.peel(pygit2.Commit)
+        except pygit2.GitError:
+            if not self._repository.head_is_unborn:
+                raise
+            return None, self._empty_tree()
+        return commit.id, commit.tree_id
 
-    def at(self, tree: pygit2.Oid, path: tuple[str, ...]) -> pygit2.Oid | None:
-        """What a tree has at a path."""
+    def _empty_tree(self) -> pygit2.Oid:
+        return self._written(self._repository.TreeBuilder().write())
+
+    def entries(self, tree: pygit2.Oid, paths: Iterable[tuple[str, ...]]) -> Changes:
+        """What a tree has at each path."""
         import pygit2
 
-        found = _child(self._repository[tree].peel(pygit2.Tree), "/".join(path))
-        return None if found is None else found.id
+        top = self._repository[tree].peel(pygit2.Tree)
+        return {path: _entry(top, "/".join(path)) for path in paths}
 
     def blob(self, name: str, data: bytes, kept: pygit2.Oid | None = None) -> pygit2.Oid:
         """Bytes as a blob; `name` is for whoever watches, `kept` an object that need not be written again."""
@@ -88,6 +91,8 @@ class Objects:
         """A tree with files put in or taken out; other entries and trees stay the very objects they are."""
         import pygit2
 
+        if not changes:
+            return tree
         current = self._repository[tree].peel(pygit2.Tree)
         entries: dict[str, Entry | None] = {path[0]: entry for path, entry in changes.items() if len(path) == 1}
         for name, inner in _below(changes).items():
@@ -95,7 +100,7 @@ class Objects:
             if isinstance(found, pygit2.Tree):
                 entries[name] = self.edited(found.id, inner), stat.S_IFDIR
             elif any(entry is not None for entry in inner.values()):
-                entries[name] = self.edited(self.tree_of(None), inner), stat.S_IFDIR
+                entries[name] = self.edited(self._empty_tree(), inner), stat.S_IFDIR
         different = {name: entry for name, entry in entries.items() if entry != _entry(current, name)}
         return self._with_entries(current, different) if different else tree
 
@@ -117,7 +122,7 @@ class Objects:
         """Make all that was written durable."""
         names = dict.fromkeys(map(str, self._unsynced))
         # One that is not there by itself is in a pack, so it was there before.
-        sync_all(common_folder(self._repository) / "objects", [f"{name[:2]}/{name[2:]}" for name in names])
+        sync_all(f"{common_folder(self._repository)}/objects", [f"{name[:2]}/{name[2:]}" for name in names])
         self._unsynced.clear()
 
 

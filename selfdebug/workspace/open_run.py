@@ -3,6 +3,15 @@
 The order that makes every instant safe: the saved bytes are synced to disk, then the journal with all that was saved
 and with the announcement of the write, then it happens. Whoever finds an unfinished journal without an owner can put
 everything back.
+
+A run waits for the disk seven times, where one file has one edit, and each of them is needed:
+1. the copy, before the journal names it; 2. the objects, before a reference leads to them (else git finds its
+repository broken); 3. the reference, which is promised; 4. the journal, before the edit; 5. the new bytes, before the
+rename (else a cut leaves an empty file); 6. the restored name, before the journal calls the run ended; 7. that end
+(else recovery, after a cut, would take back what the user has brought back from the stash since).
+What happens between two of them waits for none: the lines of the journal before its last, the names of an edit until
+its roll back or `keep`, the list of closed runs, the reference's end. A folder is synced after its file, which finds
+nothing left to do on a file system that orders its names (ext4, XFS, btrfs), and is needed on the others.
 """
 
 from __future__ import annotations
@@ -36,7 +45,7 @@ def end_restored(project: Project, run: RunFolder, status: RunStatus, *, by_reco
     run.let_inodes_go()
     if not result.conflicts and run.state.reference is not None:
         _release(project, run.run_id)
-    run.note(Ended(status.value, time.time(), "", by_recovery))
+    run.end(Ended(status.value, time.time(), "", by_recovery))
     return result
 
 
@@ -89,7 +98,7 @@ class OpenRun:
         with explained("The files cannot be saved, so they are not edited"):
             for place in new:
                 self._save_one(place, contents[place.file])
-        if (new and not self._save_in_git()) or self._project.backups.is_chosen:
+        if (new and not self._save_in_git(contents)) or self._project.backups.is_chosen:
             self._back_up(contents)
 
     def _content(self, place: Located) -> Content | None:
@@ -111,9 +120,14 @@ class OpenRun:
         self._run.prepare(saved)
         self._on_disk[place.file] = saved.sha
 
-    def _save_in_git(self) -> bool:
+    def _save_in_git(self, contents: Mapping[str, Content | None]) -> bool:
+        """Save the files of `contents`, which was just read, beside those that were saved before."""
+        known = {file: content.data if content else None for file, content in contents.items()}
         try:
-            files = [self._git_file(saved, self._bytes_before(saved)) for saved in self._run.state.saved.values()]
+            files = [
+                self._git_file(saved, known[file] if file in known else self._bytes_before(saved))
+                for file, saved in self._run.state.saved.items()
+            ]
             reference, commit = self._project.git().snapshot(self.run_id, files)
         except GitRefusedError as error:
             self.git_refusal = str(error)
@@ -152,9 +166,10 @@ class OpenRun:
             if current is not None and current.data == data:
                 return
             _refuse_read_only(file, folder, place.name)
-            self._run.note(Planned(place.file, digest(data), None))
+            planned = Planned(place.file, digest(data), None)
+            self._run.note(planned)
             self._publish(folder, place, saved, current, data)
-            self._on_disk[place.file] = digest(data)
+            self._on_disk[place.file] = planned.sha
 
     def _publish(self, folder: Folder, place: Located, saved: Saved, current: Content | None, data: bytes) -> None:
         def check() -> None:
@@ -201,7 +216,7 @@ class OpenRun:
             self._sync_folders_of(changed)
             for file in changed:
                 self._run.prepare(Final(file, self._on_disk[file] or ""))
-            self._run.note(Ended(RunStatus.KEPT.value, time.time(), message, False))
+            self._run.end(Ended(RunStatus.KEPT.value, time.time(), message, False))
         copies = tuple(self._place_of(state.saved[file]) for file in changed if state.saved[file].copy)
         return Kept(self.run_id, tuple(changed), copies)
 

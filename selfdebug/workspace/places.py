@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -40,22 +41,44 @@ def locate(root: Path, file: str, reserved: Path) -> Located:
     `root` is a real path; `reserved` is a folder whose files are not the project's. Raises OutsideError for a path that
     is absolute, climbs out, leads out through a link, or into git's own folder; InputError where nothing can be there.
     """
+    real = _in_plain_sight(root, file) or _followed(root, file)
+    inside = f"{root}/" if root.name else "/"
+    if not real.startswith(inside):
+        raise OutsideError(f"{shown(file)} leads to a place outside the project; it is not read or written.")
+    relative = real.removeprefix(inside)
+    if f"{real}/".startswith(f"{reserved}/") or ".git" in relative.casefold().split("/"):
+        raise OutsideError(f"{shown(file)} does not belong to the project's sources; it is not read or written.")
+    return Located(relative)
+
+
+def _in_plain_sight(root: Path, file: str) -> str | None:
+    """The real path of a file to which no link and no detour leads, which is the common case; None for any other."""
+    *folders, name = file.split("/")
+    if not {"", ".", ".."}.isdisjoint((*folders, name)) or "\0" in file:
+        return None
+    place = str(root) if root.name else ""
+    try:
+        for folder in folders:
+            place = f"{place}/{folder}"
+            if not stat.S_ISDIR(os.lstat(place).st_mode):
+                return None
+        place = f"{place}/{name}"
+        return None if stat.S_ISLNK(os.lstat(place).st_mode) else place
+    except OSError:
+        return None  # also a file that is not there, which is for the other way to judge
+
+
+def _followed(root: Path, file: str) -> str:
+    """The real path of a file, links followed. Raises OutsideError, InputError."""
     path = PurePosixPath(file)
     if not file or "\0" in file or path.is_absolute() or ".." in path.parts or not path.parts:
         raise OutsideError(f"{shown(file)} is not a path inside the project.")
     try:
         folder = os.path.realpath(root / path.parent, strict=True)
         real = Path(folder, path.name)
-        if real.is_symlink():
-            real = Path(os.path.realpath(real, strict=True))
+        return os.path.realpath(real, strict=True) if real.is_symlink() else str(real)
     except OSError as error:
         raise InputError(f"{shown(file)} cannot be reached: {_cause(error)}.") from error
-    if not real.is_relative_to(root) or real == root:
-        raise OutsideError(f"{shown(file)} leads to a place outside the project; it is not read or written.")
-    relative = real.relative_to(root)
-    if real.is_relative_to(reserved) or any(part.casefold() == ".git" for part in relative.parts):
-        raise OutsideError(f"{shown(file)} does not belong to the project's sources; it is not read or written.")
-    return Located(relative.as_posix())
 
 
 def _cause(error: OSError) -> str:
@@ -69,8 +92,12 @@ def _cause(error: OSError) -> str:
 @contextmanager
 def folder_of(root: Path, located: Located) -> Iterator[Folder]:
     """Open the folder that holds the file, component by component; a link that appeared meanwhile is an OSError."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(Folder.open(root))
+    folder = Folder.open(root)
+    try:
         for name in located.folders:
-            folder = stack.enter_context(folder.enter(name))
+            inner = folder.enter(name)
+            folder.close()
+            folder = inner
         yield folder
+    finally:
+        folder.close()

@@ -35,22 +35,24 @@ def point(repository: pygit2.Repository, reference: str, commit: pygit2.Oid, mes
 
     announce("ref", reference)
     _insist(repository, reference, move)
-    sync_all(common_folder(repository) / "refs", [reference.removeprefix("refs/")])
+    sync_all(f"{common_folder(repository)}/refs", [reference.removeprefix("refs/")])
 
 
 def drop(repository: pygit2.Repository, reference: str) -> None:
     """Delete a reference; one that is not there is no error. Raises as `point` does."""
     import pygit2
 
+    found = repository.references.get(reference)
+    if found is None:
+        return
     # An opened repository forgets a packed reference that it failed to delete: another try with it does nothing.
-    opened = chain([repository], (pygit2.Repository(repository.path) for _ in count()))
+    opened = chain([found], (pygit2.Repository(repository.path).references[reference] for _ in count()))
 
     def remove() -> None:
-        next(opened).references.delete(reference)
+        next(opened).delete()
 
-    if reference in repository.references:
-        announce("unref", reference)
-        _insist(repository, reference, remove)
+    announce("unref", reference)
+    _insist(repository, reference, remove)
 
 
 def _insist(repository: pygit2.Repository, reference: str, change: Callable[[], object]) -> None:

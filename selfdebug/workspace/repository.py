@@ -99,18 +99,18 @@ class GitStore:
     def snapshot(self, run_id: str, files: Sequence[GitFile]) -> tuple[str, str]:
         """Save files, durably, under the run's private reference, made or moved; returns it and the commit."""
         with _refusals():
-            head = self._objects.head()
-            base = self._objects.tree_of(head)
+            head, base = self._objects.head()
             placed = {path: file for file in files if (path := self._path(file.file)) is not None}
             if not placed:
                 raise GitRefusedError("none of the files can be in its repository")
             message = f"selfdebug: {run_id} before the first edit"
             first = head or self._objects.commit(message, base, ())
-            index = self._objects.edited(base, self._indexed(list(placed)))
+            tracked = self._objects.entries(base, placed)
+            index = self._objects.edited(base, self._indexed(tracked))
             # Where the index has what HEAD has, HEAD is a commit of the index.
             second = first if index == base else self._objects.commit(f"index of {message}", index, (first,))
-            saved = {path: self._raw(file, self._objects.at(base, path)) for path, file in placed.items()}
-            commit = self._objects.commit(message, self._objects.edited(base, saved), (first, second))
+            saved = {path: self._raw(file, tracked[path]) for path, file in placed.items()}
+            commit = self._objects.commit(message, self._objects.edited(base, _new(saved, tracked)), (first, second))
             reference = f"{references.REFERENCE_FOLDER}{run_id}"
             self._publish(reference, commit, message)
             return reference, str(commit)
@@ -128,8 +128,7 @@ class GitStore:
         """
         message = _one_line(message)
         with _refusals():
-            head = self._objects.head()
-            head_tree = self._objects.tree_of(head)
+            head, head_tree = self._objects.head()
             with converter_for(self._repository, self._workdir, head_tree) as converter:
                 left_out = tuple(file.file for file in after if not self._can_stash(file.file, converter))
                 old = self._cleaned([file for file in before if file.file not in left_out], converter)
@@ -172,8 +171,10 @@ class GitStore:
 
     # ------------------------------------------------------------ files as entries
 
-    def _raw(self, file: GitFile, kept: pygit2.Oid | None) -> Entry | None:
-        return None if file.data is None else (self._objects.blob(file.file, file.data, kept), file.mode)
+    def _raw(self, file: GitFile, tracked: Entry | None) -> Entry | None:
+        if file.data is None:
+            return None
+        return self._objects.blob(file.file, file.data, tracked[0] if tracked else None), file.mode
 
     def _path(self, file: str) -> tuple[str, ...] | None:
         """The components of a file in the repository; None where a nested repository or git's UTF-8 stands between."""
@@ -189,24 +190,26 @@ class GitStore:
                 return None
         return parts
 
-    def _indexed(self, paths: Sequence[tuple[str, ...]]) -> Changes:
-        """What the index has for the paths; for one in conflict, on its way in, or not told, that is what HEAD has."""
+    def _indexed(self, tracked: Changes) -> Changes:
+        """Where the index differs from what is tracked; a conflict or an entry on its way in does not count."""
         import pygit2
 
         entries: dict[tuple[str, ...], Entry | None] = {}
-        for path in paths:
+        for path, known in tracked.items():
             match self._staged("/".join(path)):
                 case NotStaged.UNKNOWN:
-                    return self._indexed_by_libgit2(paths)
+                    return _new(self._indexed_by_libgit2(list(tracked)), tracked)
                 case NotStaged.ABSENT:
                     entries[path] = None
-                case Staged(mode, sha, stage) if stage == 0 and sha in self._repository:
-                    entries[path] = pygit2.Oid(hex=sha), mode
+                case Staged(mode, sha, 0):
+                    entry = pygit2.Oid(hex=sha), mode
+                    if entry != known and sha in self._repository:
+                        entries[path] = entry
         return entries
 
     def _staged(self, path: str) -> Staged | NotStaged:
         with contextlib.suppress(OSError):
-            return staged(Path(self._repository.path) / "index", path)
+            return staged(f"{self._repository.path}index", path)
         return NotStaged.UNKNOWN
 
     def _indexed_by_libgit2(self, paths: Sequence[tuple[str, ...]]) -> Changes:
@@ -247,6 +250,11 @@ class GitStore:
             elif path is not None:
                 entries[path] = None
         return entries
+
+
+def _new(entries: Changes, tracked: Changes) -> Changes:
+    """Those that differ from what is tracked."""
+    return {path: entry for path, entry in entries.items() if entry != tracked[path]}
 
 
 def _one_line(message: str) -> str:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 from selfdebug.errors import UsageError
 from selfdebug.workspace.backups import short_name
-from selfdebug.workspace.folder import Content, Folder
-from selfdebug.workspace.journal import Planned, Record, RunState, Saved, encode, fold
+from selfdebug.workspace.closed import add_closed
+from selfdebug.workspace.folder import Content, End, Folder
+from selfdebug.workspace.journal import Ended, Planned, Record, RunState, Saved, encode, fold
+from selfdebug.workspace.run_ids import is_run_id
 
 RUNS_NAME = "runs"
 _JOURNAL_NAME = "journal.jsonl"
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _COPY_NAME = re.compile(r"[0-9]+-[^/\0]+")
 
 
 def digest(data: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
-
-
-def is_run_id(text: str) -> bool:
-    """Whether a text could be the name of a run's folder and of its git reference."""
-    return _RUN_ID.fullmatch(text) is not None
 
 
 def checked_run_id(run_id: str) -> str:
@@ -36,11 +32,16 @@ def checked_run_id(run_id: str) -> str:
 
 
 class RunFolder:
-    """An open run folder and what its journal says so far; `unsynced` are folders above it that got a new name."""
+    """An open run folder and what its journal says so far; `unsynced` are folders above it that got a new name.
 
-    def __init__(self, folder: Folder, unsynced: Sequence[Folder] = ()) -> None:
+    `above` is the state folder, which lists the runs that are over.
+    """
+
+    def __init__(self, folder: Folder, above: Folder, unsynced: Sequence[Folder] = ()) -> None:
         self._folder = folder
+        self._above = above
         self._unsynced = list(unsynced)
+        self._journal: End | None = None
         self.state = RunState()
         if folder.stat(_JOURNAL_NAME) is not None:
             self.state = fold(folder.read(_JOURNAL_NAME).data.splitlines())
@@ -62,18 +63,34 @@ class RunFolder:
 
     def prepare(self, record: Record) -> None:
         """Append to the journal; durable with the next `note`, which has to come before anything is edited."""
-        if self._folder.stat(_JOURNAL_NAME) is None:
-            self._unsynced.insert(0, self._folder)
-        self._folder.append(_JOURNAL_NAME, encode(record))
+        self._opened_journal().append(encode(record))
         self.state.add(record)
 
     def note(self, record: Record) -> None:
         """Append to the journal; it is durable with all that was prepared and saved when this returns."""
         self.prepare(record)
-        self._folder.sync_file(_JOURNAL_NAME)
+        self._opened_journal().sync()
         for folder in dict.fromkeys(self._unsynced):
             folder.sync()
         self._unsynced.clear()
+
+    def end(self, record: Ended) -> None:
+        """Append the end to the journal, durably, and then list the run as over."""
+        self.note(record)
+        with contextlib.suppress(OSError):  # whoever does not find it in the list reads the journal
+            add_closed(self._above, {self.run_id: self.state.started})
+
+    def _opened_journal(self) -> End:
+        if self._journal is None:
+            if self._folder.stat(_JOURNAL_NAME) is None:
+                self._unsynced.insert(0, self._folder)
+            self._journal = self._folder.open_end(_JOURNAL_NAME)
+        return self._journal
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._journal is not None:
+            self._journal.close()
 
     def save(self, stem: str, data: bytes, label: str = "bak") -> str:
         """Keep a copy, durable with the next `note`; returns its name in the folder.
@@ -146,13 +163,14 @@ class RunFolder:
             self._folder.remove(name)
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened_run(state: Folder, run_id: str, *, create: bool = False) -> Iterator[RunFolder]:
     """Open the folder of a run. Raises OSError where it is absent or not a plain folder."""
     with state.enter(RUNS_NAME, create=create) as runs:
         is_new = create and runs.make(run_id)
-        with runs.enter(run_id) as folder:
-            yield RunFolder(folder, [runs] if is_new else [])
+        unsynced = [runs] if is_new else []
+        with runs.enter(run_id) as folder, contextlib.closing(RunFolder(folder, state, unsynced)) as run:
+            yield run
 
 
 def run_ids(state: Folder) -> set[str]:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
+
+RUN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
+"""The pattern of what could be the name of a run's folder and of its git reference."""
+_WHOLE = re.compile(RUN_ID)
+
+
+def is_run_id(text: str) -> bool:
+    """Whether a text could be the name of a run's folder and of its git reference."""
+    return _WHOLE.fullmatch(text) is not None
 
 
 def new_run_id(kind: str = "") -> str:

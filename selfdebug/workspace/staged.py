@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from typing import NamedTuple
 
 _HEADER = struct.Struct(">4sLL")  # signature, version, number of entries
 _FIXED = struct.Struct(">24xL12x20sH")  # of an entry: mode, object, flags; times, owner and size are left out
@@ -48,8 +48,11 @@ class NotStaged(Enum):
     UNKNOWN = "the index has to be read as a whole"
 
 
-def staged(index: Path, path: str) -> Staged | NotStaged:
-    """The entry of a path relative to the top of the tree; of one in conflict the first. Raises OSError."""
+def staged(index: str, path: str) -> Staged | NotStaged:
+    """What the file `index` has for a path relative to the top of the tree: of one in conflict the first entry.
+
+    Raises OSError.
+    """
     fd = os.open(index, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return _Index(fd, os.fstat(fd).st_size - _CHECKSUM).find(path.encode())
@@ -57,12 +60,18 @@ def staged(index: Path, path: str) -> Staged | NotStaged:
         os.close(fd)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
+    """An entry and the places in its block where it begins and ends."""
+
     start: int
     after: int
     path: bytes
-    staged: Staged
+    mode: int
+    sha: bytes
+    flags: int
+
+    def staged(self) -> Staged:
+        return Staged(self.mode, self.sha.hex(), self.flags >> _STAGE_SHIFT & _STAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +85,12 @@ class _Index:
         signature, version, _ = _HEADER.unpack(os.pread(self.fd, _HEADER.size, 0).ljust(_HEADER.size))
         if signature != b"DIRC" or version not in (2, 3):
             return NotStaged.UNKNOWN
-        after = self._before(path)
-        for entry in self._entries(after):
-            if entry.path >= path:
-                return entry.staged if entry.path == path else self._without(entry.start)
-            after = entry.after
-        return self._without(after)
-
-    def _without(self, start: int) -> NotStaged:
-        """What it means that a path is not in its place, which is before the entry at `start`."""
+        start = self._before(path)
+        for _, entry in self._entries(start):
+            if entry.path == path:
+                return entry.staged()
+            if entry.path > path:
+                break
         names = self._extensions(start)
         if names is None:
             return NotStaged.UNKNOWN
@@ -95,39 +101,34 @@ class _Index:
         low, high = start, self.end
         while high - low > _NEAR:
             middle = low + (high - low) // 2 // _ALIGNMENT * _ALIGNMENT
-            entry = self._next(middle)
-            if entry is not None and entry.start < high and (path is None or entry.path < path):
-                low = entry.start
-            else:
-                high = middle
+            block = os.pread(self.fd, _BLOCK, middle)
+            first = _first(block)
+            # What looks like the first may only be the rest of one: the next is believed, and is needed to go up only.
+            if first is not None and (path is None or first.path < path):
+                entry = _entry(block, first.after)
+                if entry is not None and middle + entry.start < high and (path is None or entry.path < path):
+                    low = middle + entry.start
+                    continue
+            high = middle
         return low
 
-    def _next(self, at: int) -> _Entry | None:
-        """An entry soon after a place: the second that looks like one, as the first may only be the rest of one."""
-        block = os.pread(self.fd, _BLOCK, at)
-        for mode in _MODES.finditer(block, _MODE_AT):
-            start = mode.start() - _MODE_AT
-            if start % _ALIGNMENT == 0 and (first := _entry(block, start, at)) is not None:
-                return _entry(block, first.after - at, at)
-        return None
-
-    def _entries(self, at: int) -> Iterator[_Entry]:
-        """The entries from one on, up to what is none."""
+    def _entries(self, at: int) -> Iterator[tuple[int, _Entry]]:
+        """The entries from one on, up to what is none, each with the place after it."""
         block, base = b"", at
         while at < self.end:
             if base + len(block) < min(at + _LONGEST_ENTRY, self.end):
                 block, base = os.pread(self.fd, 2 * _LONGEST_ENTRY, at), at
-            entry = _entry(block, at - base, base)
+            entry = _entry(block, at - base)
             if entry is None:
                 return
-            yield entry
-            at = entry.after
+            at = base + entry.after
+            yield at, entry
 
     def _extensions(self, start: int) -> set[bytes] | None:
         """The signatures of what stands behind the entries, where `start` is one; None where that is not clear."""
         at = start
-        for entry in self._entries(self._before(None, start)):
-            at = entry.after
+        for after, _ in self._entries(self._before(None, start)):
+            at = after
         names: set[bytes] = set()
         while at < self.end:
             name, size = _EXTENSION.unpack(os.pread(self.fd, _EXTENSION.size, at).ljust(_EXTENSION.size))
@@ -136,8 +137,17 @@ class _Index:
         return names if at == self.end else None
 
 
-def _entry(block: bytes, start: int, base: int) -> _Entry | None:
-    """The entry at a place of a block that was read from `base` on; None where none is, or not all of it."""
+def _first(block: bytes) -> _Entry | None:
+    """What looks like the first whole entry of a block."""
+    for mode in _MODES.finditer(block, _MODE_AT):
+        start = mode.start() - _MODE_AT
+        if start % _ALIGNMENT == 0 and (entry := _entry(block, start)) is not None:
+            return entry
+    return None
+
+
+def _entry(block: bytes, start: int) -> _Entry | None:
+    """The entry at a place of a block; None where none is, or not all of it."""
     if start + _FIXED.size > len(block) or _MODES.match(block, start + _MODE_AT) is None:
         return None
     mode, sha, flags = _FIXED.unpack_from(block, start)
@@ -146,5 +156,4 @@ def _entry(block: bytes, start: int, base: int) -> _Entry | None:
     if flags & _LONGEST != min(path_end - path_at, _LONGEST):
         return None
     after = start + (path_end - start) // _ALIGNMENT * _ALIGNMENT + _ALIGNMENT
-    entry = Staged(mode, sha.hex(), flags >> _STAGE_SHIFT & _STAGES)
-    return _Entry(base + start, base + after, block[path_at:path_end], entry)
+    return _Entry(start, after, block[path_at:path_end], mode, sha, flags)

@@ -110,6 +110,8 @@ def _mark(folder: Folder) -> None:
 
 
 def _way(root: Path, state_dir: Path) -> tuple[Path, tuple[str, ...]]:
+    if state_dir.parent == root:
+        return root, (state_dir.name,)
     if state_dir.is_relative_to(root):
         return root, state_dir.relative_to(root).parts
     start = next(path for path in (state_dir, *state_dir.parents) if path.is_dir())

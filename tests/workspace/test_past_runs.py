@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from selfdebug.errors import UsageError
+from selfdebug.errors import UsageError, WorkspaceError
 from selfdebug.workspace import ChangedMeanwhileError, RunStatus, Workspace, past, references
 from selfdebug.workspace.closed import closed_runs
 from selfdebug.workspace.durable import Step, watched
@@ -165,8 +167,8 @@ def test_runs_that_are_over_are_listed_and_their_journals_left_alone(plain: Path
         _run(plain, name, {"b.py": f"by = '{name}'\n".encode()})
     with opened(plain, plain / ".selfdebug") as state:
         assert state is not None
-        assert list(closed_runs(state)) == ["first", "second"]
-        assert run_ids(state) - closed_runs(state).keys() == {"third"}
+        assert list(closed_runs(state)) == ["first", "second", "third"]
+        assert closed_runs(state).keys() == run_ids(state)
 
 
 @pytest.mark.parametrize("line", ["third", "third soon", "../third 1.0", "third 1.0 2.0", "\0\0third 1.0", "é 1.0"])
@@ -294,8 +296,14 @@ def test_a_torn_line_is_closed_before_the_next_one(plain: Path, locked: Locked) 
     journal = plain / ".selfdebug/runs/r1/journal.jsonl"
     workspace = locked(plain)
     workspace.snapshot(["b.py"], "r1")
-    with journal.open("ab") as stream:
-        stream.write(b'{"kind": "planned", "file": "b.p')
+
+    def full(step: Step) -> None:
+        if step.name == "journal.jsonl" and step.fd is not None:
+            os.write(step.fd, step.data[:30])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with watched(full), pytest.raises(WorkspaceError, match="no space left"):
+        workspace.write("b.py", b"edited\n")
     workspace.write("b.py", b"edited\n")
     lines = journal.read_bytes().splitlines()
     assert json.loads(lines[-1])["file"] == "b.py"

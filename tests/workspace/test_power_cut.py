@@ -50,7 +50,8 @@ def test_a_patch_is_durable_before_it_is_called_kept(repo: Path, locked: Locked)
         workspace.keep("done")
     made = [(step.operation, step.name) for step in steps]
     assert {("sync-folder", "project"), ("sync-folder", "pkg")} == set(made[:2])
-    assert made[2:] == [("write", "journal.jsonl")] * 3 + [("sync", "journal.jsonl")]
+    ended = [("sync", "journal.jsonl"), ("write", "closed-runs")]
+    assert made[2:] == [("write", "journal.jsonl")] * 3 + ended
 
 
 def test_everything_saved_is_synced_before_the_first_edit(repo: Path, locked: Locked) -> None:
@@ -69,4 +70,4 @@ def test_the_end_is_recorded_after_the_files_are_back(repo: Path, locked: Locked
     steps = _edited_and_rolled_back(repo, locked)
     last_rename = max(at for at, (operation, name) in enumerate(steps) if operation == "rename")
     assert last_rename < _last(steps, len(steps), "write", "journal.jsonl")
-    assert steps[-1] == ("sync", "journal.jsonl")
+    assert steps[-2:] == [("sync", "journal.jsonl"), ("write", "closed-runs")]

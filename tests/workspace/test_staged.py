@@ -38,14 +38,14 @@ def listed(repo: Path) -> dict[str, Staged]:
 def test_every_entry_is_found(many: Path) -> None:
     expected = listed(many)
     assert set(expected) == set(FILES)
-    assert {path: staged(many / ".git/index", path) for path in FILES} == expected
+    assert {path: staged(str(many / ".git/index"), path) for path in FILES} == expected
 
 
 def test_entries_with_extended_flags_are_found(many: Path) -> None:
     (many / "new.py").write_bytes(b"n = 1\n")
     git(many, "add", "-N", "new.py")
     assert (many / ".git/index").read_bytes()[:8] == b"DIRC\0\0\0\x03"
-    assert {path: staged(many / ".git/index", path) for path in listed(many)} == listed(many)
+    assert {path: staged(str(many / ".git/index"), path) for path in listed(many)} == listed(many)
 
 
 def test_a_conflict_has_a_stage(repo: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_conflict_has_a_stage(repo: Path) -> None:
         (repo / "b.py").write_bytes(text)
         git(repo, "commit", "-q", "-a", "-m", branch)
     git(repo, "merge", "other", check=False)
-    assert staged(repo / ".git/index", "b.py") == listed(repo)["b.py"]
+    assert staged(str(repo / ".git/index"), "b.py") == listed(repo)["b.py"]
     assert listed(repo)["b.py"].stage == 1
 
 
@@ -65,28 +65,28 @@ def test_every_entry_of_many_is_found_and_no_other(repo: Path) -> None:
         (repo / name).write_text(name)
     git(repo, "add", ".")
     expected = listed(repo)
-    assert {path: staged(repo / ".git/index", path) for path in expected} == expected
+    assert {path: staged(str(repo / ".git/index"), path) for path in expected} == expected
     others = [other for path in expected for other in (f"{path}c", path[:-1], path[1:], path.replace("/", "-"))]
     absent = [path for path in others if path not in expected]
-    assert {staged(repo / ".git/index", path) for path in absent} == {NotStaged.ABSENT}
+    assert {staged(str(repo / ".git/index"), path) for path in absent} == {NotStaged.ABSENT}
 
 
 def test_no_other_path_is_found(many: Path) -> None:
     paths = ["", "y", "a.py", "pkg", "pkg/", "pkg/a.p", "none.py", "é.py"]
-    assert {path: staged(many / ".git/index", path) for path in paths} == dict.fromkeys(paths, NotStaged.ABSENT)
+    assert {path: staged(str(many / ".git/index"), path) for path in paths} == dict.fromkeys(paths, NotStaged.ABSENT)
 
 
 @pytest.mark.parametrize("data", [b"", b"DIRC", b"DIRC\0\0\0\x02\0\0\0\x01b.py\0", b"b.py\0" * 40, b"\0" * 200])
 def test_what_is_no_index_has_no_entries(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "index").write_bytes(data)
-    assert staged(tmp_path / "index", "b.py") is NotStaged.UNKNOWN
+    assert staged(str(tmp_path / "index"), "b.py") is NotStaged.UNKNOWN
 
 
 def test_an_index_with_damage_behind_its_entries_is_not_believed(many: Path) -> None:
     data = (many / ".git/index").read_bytes()
     (many / "damaged").write_bytes(data[:-21] + data[-20:])
-    assert staged(many / "damaged", "none.py") is NotStaged.UNKNOWN
-    assert staged(many / "damaged", "b.py") == listed(many)["b.py"]
+    assert staged(str(many / "damaged"), "none.py") is NotStaged.UNKNOWN
+    assert staged(str(many / "damaged"), "b.py") == listed(many)["b.py"]
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_an_index_with_damage_behind_its_entries_is_not_believed(many: Path) -> 
 )
 def test_a_part_of_an_index_does_not_tell_what_is_absent(many: Path, way: tuple[str, ...]) -> None:
     git(many, *way)
-    assert staged(many / ".git/index", "other/b.py") is NotStaged.PARTIAL
+    assert staged(str(many / ".git/index"), "other/b.py") is NotStaged.PARTIAL
 
 
 def test_compressed_paths_are_left_to_libgit2(many: Path, locked: Locked) -> None:
     git(many, "update-index", "--index-version", "4")
     (many / "b.py").write_bytes(b"edited = 1\n")
-    assert staged(many / ".git/index", "b.py") is NotStaged.UNKNOWN
+    assert staged(str(many / ".git/index"), "b.py") is NotStaged.UNKNOWN
     locked(many).snapshot(["b.py"], "r1")
     assert git(many, "show", "refs/selfdebug/r1^2:b.py") == "n = 0"
