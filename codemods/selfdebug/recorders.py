@@ -12,7 +12,11 @@ import reprlib
 import sys
 import threading
 
-SECRET = r"(?:passw|secret|token|api_?key|credential|private_?key|authori[sz]ation|cookie)"
+# Several `tokens` are what parsers have; those of accounts have a name before them.
+SECRET = (
+    r"(?:passw|secret(?!ar)|(?:api|auth|access|refresh|session|csrf|user)_?tokens|token(?!s|i[sz])|api_?key|credential"
+    r"|private_?key|authori[sz]ation|cookie)"
+)
 SECRET_NAME = re.compile(SECRET, re.IGNORECASE)
 SECRET_ITEM = re.compile(rf"""(['"][^'"]*{SECRET}[^'"]*['"]: )(?:'[^']*'|"[^"]*"|[^,}}]+)""", re.IGNORECASE)
 MOST_NAMES = 40

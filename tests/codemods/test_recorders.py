@@ -78,6 +78,8 @@ def test_long_and_odd_texts_are_bounded() -> None:
     assert len(recorder.show(ValueError("ab" * 1000), "", is_message=True)) == 403
     assert len(recorder.show(Odd(), "odd")) < 410
     assert recorder.show(list(), "posing") == "<list: its text raises TypeError>"
+    assert recorder.show(["if", "x"], "tokens") == "['if', 'x']"
+    assert recorder.show(["abc"], "api_tokens") == "<redacted>"
     assert recorder.show({"token": "abc", "n": 1}, "d") == "{'n': 1, 'token': <redacted>}"
 
 

@@ -18,8 +18,11 @@ from hypothesis import strategies as st
 from selfdebug.runtime import PLUGIN_FOLDER
 from selfdebug.runtime.path._selfdebug_plugin.guarded import guarded
 from selfdebug.runtime.path._selfdebug_plugin.journal import Journal
-from selfdebug.runtime.path._selfdebug_plugin.redaction import LONGEST, is_secret_name, redact
+from selfdebug.runtime.path._selfdebug_plugin.peeking import look_up
+from selfdebug.runtime.path._selfdebug_plugin.peeking import outline as peek
+from selfdebug.runtime.path._selfdebug_plugin.redaction import LONGEST, is_code_name, is_secret_name, redact
 from selfdebug.runtime.path._selfdebug_plugin.values import outline, render, snapshot
+from selfdebug.runtime.path._selfdebug_plugin.watching import Watch
 
 SECRETS = [
     "password='hunter2'",
@@ -37,26 +40,65 @@ SECRETS = [
     "sk-proj-hunter2hunter2hunter2",
     "eyJhunter2.eyJhunter2.hunter2",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2",
+    "passwords=['abc', 'hunter2']",
+    "tokens=['abc', 'hunter2']",
+    "api_tokens='hunter'",
 ]
 HARMLESS = ["", "x = 1", "the passenger", "key", "https://example.org/a:b", "password=None", "sk-1", "a@b.c", "tok"]
+PARSERS = ["tokens=['if', 'x']", "unexpected token: '}'", "next_token='if'", "tokenizer=Words('ab')", "max_tokens=17"]
 
 
 @pytest.mark.parametrize("text", SECRETS)
 def test_secrets_are_found_by_name_and_by_shape(text: str) -> None:
     clean, hidden = redact(f"before {text} after")
     assert hidden
-    assert "hunter2" not in clean
+    assert "hunter" not in clean
     assert clean.startswith("before ")
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@pytest.mark.parametrize("text", [*HARMLESS, *PARSERS])
 def test_harmless_text_stays(text: str) -> None:
     assert redact(text) == (text, False)
 
 
 def test_names_of_secrets() -> None:
     assert all(map(is_secret_name, ["password", "DB_PASSWORD", "apiKey", "csrf_token", "AWS_SECRET", "session_id"]))
-    assert not any(map(is_secret_name, ["name", "key", "passenger", "x" * 1000, ""]))
+    assert all(map(is_secret_name, ["api_tokens", "accessTokens", "AUTH_TOKENS", "token", "passwords", "reset_token"]))
+    assert not any(map(is_secret_name, ["name", "key", "passenger", "x" * 1000, "", "tokenizer", "secretary"]))
+
+
+@pytest.mark.parametrize("name", ["tokens", "stop_tokens", "allTokens", "token_type", "max_tokens", "next_token"])
+def test_under_the_words_of_parsers_only_what_looks_like_a_secret_is_hidden(name: str) -> None:
+    assert is_code_name(name)
+    assert not is_secret_name(name)
+    harmless: list[object] = [["if", "(", "x1", 17], {"NUMBER": r"\d+", "WORD": "[a-z]+"}, "identifier", b"else"]
+    for value in harmless:
+        assert render(value, name) == (repr(value), False, False)
+        assert peek(value, name) == repr(value)
+    telling = (["if", "hunter2"], {"ann": "hunter2"}, "hunter2", b"hunter2", [["hunter2"]], {"password": "hunter"})
+    for secret in telling:
+        for text in (render(secret, name)[0], peek(secret, name)):
+            assert "hunter" not in text
+            assert "<redacted>" in text
+
+
+def test_of_an_object_under_the_name_of_a_secret_its_class_is_told() -> None:
+    class Secret:
+        pass
+
+    cls = f"{__name__}.{Secret.__qualname__}"
+    assert render(Secret(), "token") == (f"<{cls} object>", False, False)
+    assert peek(Secret(), "token") == f"<{cls}>"
+    assert peek("if", "token") == peek(17, "token") == "<redacted>"
+
+
+def test_an_item_is_named_by_its_key_or_by_its_container() -> None:
+    names = {"passwords": ["hunter2"], "ages": [17], "table": {"api_key": "hunter2"}, "field": "api_key"}
+    chains = [Watch(name, None, "name", name) for name in names]
+    chains += [Watch(f"{name}[0]", name, "item", 0) for name in ("passwords", "ages")]
+    chains.append(Watch("table[field]", "table", "item-of", "field"))
+    seen = {key: token[2] for key, token in look_up(chains, names, {}).items() if token is not None}
+    assert (seen["passwords[0]"], seen["ages[0]"], seen["table[field]"]) == ("<redacted>", "17", "<redacted>")
 
 
 @given(st.text(st.sampled_from("password=:'\" \\eyJ.-BEGIN/@"), max_size=300), st.integers(1, 60))

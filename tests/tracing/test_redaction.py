@@ -71,6 +71,10 @@ def test_values_under_a_telling_name_are_replaced_whatever_they_look_like() -> N
             "secret": None,
             "auth_token": {"type": "NoneType", "is_none": True, "repr": "None"},
             "tokens_used": 17,
+            "tokens": ["if", "x"],
+            "next_token": "if",
+            "tokenizer": "words",
+            "api_tokens": ["x"],
             "keyboard": "x",
             "secretary": "x",
             "dbPassword": "x",
@@ -86,6 +90,8 @@ def test_values_under_a_telling_name_are_replaced_whatever_they_look_like() -> N
     )
     assert clean["user"]["token"] == {"type": "str", "is_none": False, "repr": REDACTED, "redacted": True}
     assert clean["auth_token"]["repr"] == "None"
+    assert (clean["tokens"], clean["next_token"], clean["tokens_used"]) == (["if", "x"], "if", 17)
+    assert (clean["tokenizer"], clean["api_tokens"]) == ("words", REDACTED)
     assert (clean["keyboard"], clean["secretary"], clean["passed"]) == ("x", "x", "x")
     assert (clean["dbPassword"], clean["pwd"]) == (REDACTED, REDACTED)
 

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any, Dict, Mapping
 
 from .guarded import guarded
-from .redaction import HIDDEN, is_secret_name, redact
+from .redaction import HIDDEN, is_code_name, is_secret_name, looks_random, redact
 
 Snapshot = Dict[str, Any]
 
@@ -113,22 +113,22 @@ class _Painter:
         kind = type(value)
         if value is None or kind is bool:
             return repr(value)
-        if name and is_secret_name(name) and not (kind in _SIZED and not value):
+        if name and is_secret_name(name) and not ((kind in _SIZED and not value) or _says_nothing(kind)):
             self.redacted = True
             return HIDDEN
-        text = self._paint_visible(kind, value, depth)
+        text = self._paint_visible(kind, value, name if name and is_code_name(name) else "", depth)
         self._spent += len(text)
         return text
 
-    def _paint_visible(self, kind: type, value: Any, depth: int) -> str:
+    def _paint_visible(self, kind: type, value: Any, code_name: str, depth: int) -> str:
         if kind in _PLAIN:
             return repr(value)
         if kind is int:
             return self._integer(value)
         if kind in (str, bytes, bytearray):
-            return self._string(value)
+            return self._string(value, bool(code_name))
         if kind in _BRACKETS:
-            return self._container(kind, value, depth)
+            return self._container(kind, value, code_name, depth)
         return self._object(kind, value)
 
     def _integer(self, value: int) -> str:
@@ -137,7 +137,10 @@ class _Painter:
             return "<int of " + str(value.bit_length()) + " bits>"
         return repr(value)
 
-    def _string(self, value: Any) -> str:
+    def _string(self, value: Any, is_of_code: bool) -> str:
+        if is_of_code and looks_random(value if isinstance(value, str) else bytes(value[:4096]).decode("latin-1")):
+            self.redacted = True
+            return HIDDEN
         shown = value
         if isinstance(value, str):
             shown, hidden = redact(value)
@@ -151,7 +154,7 @@ class _Painter:
             return repr(shown[:MAX_STRING]) + "..."
         return repr(shown)
 
-    def _container(self, kind: type, value: Any, depth: int) -> str:
+    def _container(self, kind: type, value: Any, code_name: str, depth: int) -> str:
         opening, closing = _BRACKETS[kind]
         if not value:
             return repr(value)
@@ -164,16 +167,19 @@ class _Painter:
                 self.truncated = True
                 parts.append("...")
                 break
-            parts.append(self._item(value, item, depth + 1) if kind is dict else self.paint(item, "", depth + 1))
+            if kind is dict:
+                parts.append(self._item(value, item, code_name, depth + 1))
+            else:
+                parts.append(self.paint(item, code_name, depth + 1))
         closing = "," + closing if kind is tuple and len(parts) == 1 else closing
         return opening + ", ".join(parts) + closing
 
-    def _item(self, mapping: dict[object, object], key: object, depth: int) -> str:
-        name = key if type(key) is str else ""
+    def _item(self, mapping: dict[object, object], key: object, code_name: str, depth: int) -> str:
+        name = key if type(key) is str and (is_secret_name(key) or not code_name) else code_name
         return self.paint(key, "", depth) + ": " + self.paint(mapping[key], name, depth)
 
     def _object(self, kind: type, value: object) -> str:
-        if getattr(kind, "__repr__", None) is object.__repr__:
+        if _says_nothing(kind):
             return "<" + class_name(kind) + " object>"
         text: str | None = guarded(lambda: _own_repr(value), None)
         if text is None:
@@ -183,6 +189,11 @@ class _Painter:
         self.redacted = self.redacted or hidden
         self.truncated = self.truncated or len(text) > MAX_REPR
         return clean
+
+
+def _says_nothing(kind: type) -> bool:
+    """Whether the repr of the objects of a class is only its name."""
+    return getattr(kind, "__repr__", None) is object.__repr__
 
 
 def _own_repr(value: object) -> str:
