@@ -169,6 +169,7 @@ def test_text_on_a_terminal_is_fitted_to_it(monkeypatch: pytest.MonkeyPatch, col
         ("a日本日本日本", 0, "a日本…"),
         ("日本日本日本", 2, "… 日本…"),
         ("e\u0301" * 9, 0, "e\u0301" * 6 + "…"),
+        ("e\u200d" * 9, 0, "e\u200d" * 6 + "…"),
         ("a\tb\tc", 0, "a    b…"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -102,5 +101,4 @@ def test_files_of_the_working_folder_do_not_stand_in_for_modules(
     (tmp_path / "json.py").write_text("raise SystemExit(1)")
     monkeypatch.chdir(tmp_path)
     assert Interpreter.find(sys.executable).path == Path(sys.executable)
-    assert not stat.S_ISDIR((tmp_path / "json.py").stat().st_mode)
     assert [path.name for path in tmp_path.iterdir()] == ["json.py"]

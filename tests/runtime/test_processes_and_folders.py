@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -28,19 +29,29 @@ from selfdebug.pytest_process.project import ProjectFiles
 from selfdebug.pytest_process.records import read_records
 
 
-@given(st.lists(st.binary(max_size=50)), st.integers(0, 20), st.integers(1, 20))
-def test_bounded_output_keeps_both_ends(chunks: list[bytes], head: int, tail: int) -> None:
+@given(st.lists(st.text("ab\n", max_size=50)), st.integers(0, 20), st.integers(1, 20))
+def test_bounded_output_keeps_both_ends(chunks: list[str], head: int, tail: int) -> None:
     output = BoundedOutput(head, tail)
     for chunk in chunks:
-        output.add(chunk)
-    whole = b"".join(chunks)
-    kept = output.text()
+        output.add(chunk.encode())
+    whole = "".join(chunks)
+    first, *rest = re.split(r"\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n", output.text())
     if not output.is_cut:
-        assert kept == whole.decode("utf-8", "replace")
+        assert (first, rest) == (whole, [])
     else:
-        assert kept.startswith(whole[:head].decode("utf-8", "replace")[: max(head - 4, 0)])
-        assert "bytes left out" in kept
-        assert len(kept) <= head + 2 * tail + 50
+        missing, last = rest
+        assert first == whole[:head]
+        assert whole.endswith(last)
+        assert tail <= len(last) <= 2 * tail
+        assert len(first) + int(missing) + len(last) == len(whole)
+
+
+def test_output_that_is_no_text_is_shown_as_far_as_it_is() -> None:
+    output = BoundedOutput()
+    output.add(b"a\xff")
+    output.add(b"\xc3")
+    output.add(b"\xa9")
+    assert output.text() == "a\ufffdé"
 
 
 @pytest.mark.parametrize(
