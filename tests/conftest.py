@@ -6,17 +6,21 @@ only where the tests are about code that runs nowhere else.
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import signal
+import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-STARTS_COVERAGE = {
-    name: os.environ[name] for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG") if name in os.environ
-}
-"""What makes coverage measure each process that is started."""
+STARTS_COVERAGE = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+"""The variables that make coverage measure each process that is started."""
+IS_MEASURED = any(name in os.environ for name in STARTS_COVERAGE)
 
 MEASURED = (
     *("batch/", "codemods/", "cli/test_ask.py", "cli/test_command_line.py", "pytest_plugin/"),
@@ -57,12 +61,26 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@cache
+def coverage_of_children() -> str:
+    """A file of settings: with `source`, each process and each fork would look for all files that it did not run."""
+    checkout = Path(__file__).parents[1]
+    run = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["coverage"]["run"]
+    run["include"] = [f"{checkout / source}/*" for source in run.pop("source")]
+    run["data_file"] = str(checkout / ".coverage")
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    file = Path(folder.name, "coverage.toml")
+    lines = (f"{name} = {json.dumps(value)}" for name, value in run.items())
+    file.write_text("\n".join(("[tool.coverage.run]", *lines)), encoding="utf-8")
+    return str(file)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before any fixture of the test."""
-    is_measured = item.path.relative_to(Path(__file__).parent).as_posix().startswith(MEASURED)
-    for name, value in STARTS_COVERAGE.items():
-        if is_measured:
-            os.environ[name] = value
-        else:
-            os.environ.pop(name, None)
+    for name in STARTS_COVERAGE:
+        os.environ.pop(name, None)
+    tests = item.path.relative_to(Path(__file__).parent).as_posix()
+    if IS_MEASURED and tests.startswith(MEASURED):
+        os.environ["COVERAGE_PROCESS_START"] = coverage_of_children()
