@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame
+from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import Program, called_name, stored_names
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest, Rest, UnseenError, joined
@@ -229,8 +230,6 @@ def _looped(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
 
 def _given_in_turn(evidence: Evidence, quest: Quest, spot: Spot, clause: ast.For | ast.AsyncFor) -> Found | None:
     """What a generator in a variable yielded in this turn, or `__next__` returned."""
-    from selfdebug.stages.origin.calls import from_step
-
     if isinstance(clause.iter, ast.Call) and called_name(clause.iter.func) in {
         frame.function for frame, _ in evidence.history.made_during(spot)
     }:
@@ -275,8 +274,6 @@ def _entered(evidence: Evidence, quest: Quest, binding: Binding) -> Found:
 
 def _by_context(evidence: Evidence, quest: Quest, name: str) -> Found:
     """What `__enter__` returned, or what a function under `@contextmanager` yielded."""
-    from selfdebug.stages.origin.calls import from_step
-
     for made in reversed(evidence.history.made_during(quest.spot)):
         frame, step = made
         is_entering = frame.function in ("__enter__", "__aenter__") and step.kind == "return"

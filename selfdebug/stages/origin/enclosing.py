@@ -59,19 +59,23 @@ def _closure(evidence: Evidence, quest: Quest, outer: ast.AST, name: str) -> Fou
     binding = latest_binding(evidence, [frame, *sharers], name, quest.spot)
     certain = len(frames) == 1
     if binding is not None:
-        agreed = evidence.agrees(quest, history.stored(name, binding.spot))
-        if agreed is False:
-            return evidence.unknown(quest, f"{name} had another value when it was last seen being set")
-        sentence = f"{name} is a variable of the enclosing {frame.function}()."
-        link = evidence.link(quest, "closure", sentence, observed=certain)
-        found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed) and certain))
-        return Found((link, *found.links), found.next)
+        return _variable_of(evidence, quest, frame, replace(binding, observed=certain), name)
     sentence = f"{name} is a parameter of the enclosing {frame.function}()."
     link = evidence.link(quest, "closure", sentence, observed=certain)
     moment = history.at(frame, quest.spot.sequence)
     if moment is None:
         return Found((link, *evidence.unknown(quest, "the function around it was not traced").links))
     return Found((link,), quest.at(ast.copy_location(ast.Name(name, ast.Load()), quest.expression), moment))
+
+
+def _variable_of(evidence: Evidence, quest: Quest, outer: TracedFrame, binding: Binding, name: str) -> Found:
+    agreed = evidence.agrees(quest, evidence.history.stored(name, binding.spot))
+    if agreed is False:
+        return evidence.unknown(quest, f"{name} had another value when it was last seen being set")
+    sentence = f"{name} is a variable of the enclosing {outer.function}()."
+    link = evidence.link(quest, "closure", sentence, observed=binding.observed)
+    found = follow_binding(evidence, quest, replace(binding, observed=bool(agreed) and binding.observed))
+    return Found((link, *found.links), found.next)
 
 
 def _shares(program: Program, scope: ast.AST, name: str) -> bool:

@@ -167,15 +167,7 @@ class Evidence:
         node = quest.expression if node is None else node
         program = self.program(spot)
         clause = clause or program.clause_of(node)
-        line, column = spot.step.line, 0
-        if isinstance(node, ast.expr):
-            span = program.source.span(node)
-            line, column = span.start_line, span.start_column
-        elif isinstance(node, ast.stmt | ast.ExceptHandler):
-            span = program.source.extent(node)
-            line, column = node.lineno, span.start_column if span.start_line == node.lineno else 0
-        elif isinstance(node, ast.pattern | ast.arg | ast.alias):
-            line, column = node.lineno, code_point_column(program.source.lines[node.lineno - 1], node.col_offset)
+        line, column = _start_of(node, program) or (spot.step.line, 0)
         return Link(
             file=spot.frame.file,
             line=line,
@@ -230,3 +222,16 @@ class Evidence:
         if seen is None:
             return None
         return bool(quest.path) or is_same(seen, quest.value)
+
+
+def _start_of(node: ast.AST, program: Program) -> tuple[int, int] | None:
+    """The line and the column at which a node starts; None for one that has no place of its own."""
+    if isinstance(node, ast.expr):
+        span = program.source.span(node)
+        return span.start_line, span.start_column
+    if isinstance(node, ast.stmt | ast.ExceptHandler):
+        span = program.source.extent(node)
+        return node.lineno, span.start_column if span.start_line == node.lineno else 0
+    if isinstance(node, ast.pattern | ast.arg | ast.alias):
+        return node.lineno, code_point_column(program.source.lines[node.lineno - 1], node.col_offset)
+    return None

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from codemods.selfdebug.expressions import constant_of, is_none
 from selfdebug.model import Link
-from selfdebug.stages.origin.calls import follow_call, from_step
+from selfdebug.stages.origin.call_sources import follow_call
+from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.contents import keys_in
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.items import descend, follow_item
