@@ -226,6 +226,8 @@ class _Batch:
         self, waiting: dict[Future[Reply], Subject], stage: str, name: Callable[[Subject], str]
     ) -> Iterator[tuple[Future[Reply], Subject]]:
         """The futures as they end, with a sign of life now and then."""
+        if not waiting:
+            return
         total, pending = len(waiting), set(waiting)
         self.events(Progress(stage, f"{total} to do", 0, total))
         while pending:

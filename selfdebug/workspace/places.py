@@ -64,8 +64,8 @@ def _in_plain_sight(root: Path, file: str) -> str | None:
                 return None
         place = f"{place}/{name}"
         return None if stat.S_ISLNK(os.lstat(place).st_mode) else place
-    except OSError:
-        return None  # also a file that is not there, which is for the other way to judge
+    except (OSError, ValueError):
+        return None  # also a file that is not there, or has no name on disk: the other way says what that means
 
 
 def _followed(root: Path, file: str) -> str:
@@ -74,11 +74,14 @@ def _followed(root: Path, file: str) -> str:
     if not file or "\0" in file or path.is_absolute() or ".." in path.parts or not path.parts:
         raise OutsideError(f"{shown(file)} is not a path inside the project.")
     try:
+        os.fsencode(file)
         folder = os.path.realpath(root / path.parent, strict=True)
         real = Path(folder, path.name)
         return os.path.realpath(real, strict=True) if real.is_symlink() else str(real)
     except OSError as error:
         raise InputError(f"{shown(file)} cannot be reached: {_cause(error)}.") from error
+    except UnicodeEncodeError as error:
+        raise InputError(f"{shown(file)} cannot be reached: no file has such a name.") from error
 
 
 def _cause(error: OSError) -> str:

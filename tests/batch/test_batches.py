@@ -175,12 +175,14 @@ def keep_all(root: Path, folder: Path, sentence: str) -> None:
 def test_finished_jobs_are_not_run_again_until_the_project_changes(project: Path, tmp_path: Path) -> None:
     (project / "conftest.py").write_text("import time\ntime.sleep(60)\n")  # whatever runs the tests does not come back
     keep_all(project, tmp_path / "frozen", "done before")
+    shown: list[Progress] = []
     for shard in (None, Shard(1, 2)):
-        done, _ = run_batch(request(project, shard=shard, retries=0), quiet)
+        done, _ = run_batch(request(project, shard=shard, retries=0), shown.append)
         assert [result.sentence for result in done.results] == ["done before"] * (2 if shard is None else 1)
         assert len(done.planned) == 2
         assert not (project / ".selfdebug" / "batch").exists()
         keep_all(project, tmp_path / f"again-{shard is None}", "done before")
+    assert [event for event in shown if event.total == 0] == []  # what has nothing to do is not shown
     (project / "conftest.py").write_text("import os\nos.kill(os.getppid(), 9)\n")
     done, _ = run_batch(request(project, shard=Shard(1, 2), retries=0), quiet)
     assert [result.state for result in done.results] == [JobState.LOST]

@@ -94,6 +94,17 @@ def test_terminal_escapes_in_names_are_written_out(plain: Path) -> None:
     assert "x1b[31mred.py" in str(caught.value)
 
 
+@pytest.mark.parametrize("file", ["\ud800.py", "pkg/\ud800/a.py"])
+def test_a_name_that_no_file_can_have_is_refused(plain: Path, file: str) -> None:
+    with pytest.raises(InputError, match="no file has such a name"):
+        Workspace.open(plain).read(file)
+
+
+@pytest.mark.parametrize("file", ["./pkg/a.py", "pkg/./a.py", "pkg//a.py"])
+def test_detours_lead_to_the_one_name_of_a_file(plain: Path, locked: Locked, file: str) -> None:
+    assert locked(plain).snapshot([file, "pkg/a.py"], "r1").files == ("pkg/a.py",)
+
+
 def test_names_that_are_not_utf8(repo: Path, locked: Locked) -> None:
     name = os.fsdecode(b"caf\xe9.py")
     (repo / name).write_bytes(b"c = 1\n")
