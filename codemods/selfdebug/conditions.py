@@ -124,8 +124,18 @@ def _question(site: Site, parameters: Parameters) -> str:
     return SUBJECT
 
 
+# What the library calls of an object that it is given, where this one method tells that it can.
+_PROTOCOLS = {"len": "__len__", "reversed": "__reversed__", "enumerate": "__iter__", "sum": "__iter__"}
+
+
 def _attribute(site: Site) -> str:
     node = site.expression
+    match node:
+        case cst.Call(func=cst.Name(value=function), args=[cst.Arg(value=given), *_]) if given is site.receiver:
+            if function in _PROTOCOLS:
+                return _PROTOCOLS[function]
+    if node is site.receiver and isinstance(site.parent(node), cst.For | cst.CompFor):
+        return "__iter__"
     if not isinstance(node, cst.Attribute) or node.value is not site.receiver:
         raise RefusedError("the dereference is no attribute of the receiver")
     name = node.attr.value

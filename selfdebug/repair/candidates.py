@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from codemods.selfdebug.base import RefusedError, TargetNotFoundError
 from codemods.selfdebug.source import Source
-from selfdebug.model import Candidate, Patch, Trial
+from selfdebug.model import Candidate, FaultKind, FaultLocation, Patch, Site, Trial
 from selfdebug.repair.alike import is_like
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.diagnosing import Case
@@ -96,8 +96,15 @@ def _candidates(bench: Bench, case: Case) -> Iterator[Candidate]:
     text, line = (_text(bench, frame.file), frame.line or 0) if frame and frame.file else ("", 0)
     wanted = read_expectations(text, line)
     evidence = Evidence(failure.crash.exception, diagnosis.observations, wanted, bench.mine)
-    births = birth_sites(diagnosis.origin, diagnosis.location, bench.source)
+    births = birth_sites(diagnosis.origin, _missed(case), bench.source)
     return itertools.chain(returns, propose((first, *case.places[1:], *births), evidence))
+
+
+def _missed(case: Case) -> FaultLocation:
+    """Where the bad value is asked for: at the crash, or where it led to a `raise` on purpose, at the condition."""
+    location = case.diagnosis.location
+    conditions = (place.location for place in case.places if place.site is Site.CONDITION)
+    return next(conditions, location) if location.kind is FaultKind.DELIBERATE_RAISE else location
 
 
 def _text(bench: Bench, file: str) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from selfdebug.model import Alternative, Firing, Outcome, Patch, Pin, Trial
+from codemods.selfdebug.base import Test
+from selfdebug.model import Alternative, Candidate, Firing, Outcome, Patch, Pin, Trial
 from selfdebug.repair.behaviour import Behaviour, Stage, edited_functions, observed_behaviour
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.comparison import difference
 from selfdebug.repair.grouping import Group, node_ids
 from selfdebug.repair.pins import firings, has_unread_default, pinned
+
+_OR = "or-default"
+_EMPTY = frozenset({"{}", "[]", "set()", "''", "b''", "()", "0", "0.0", "False"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,9 @@ class Contest:
 def contest(bench: Bench, group: Group, found: Sequence[tuple[Trial, str | None]]) -> Contest:
     """Record what each of the plausible trials does, and put the one to keep first.
 
-    They come in the order of their ranking, which stays but for two things: one with which a test of the same files
-    fails comes last, and one without a default comes before those whose default nobody reads.
+    They come in the order of their ranking, which stays but for three things: one with which a test of the same files
+    fails comes last, one without a default comes before those whose default nobody reads, and what leaves an empty
+    value alone comes before an `or` that met one.
     """
     patches = [trial.patch for trial, _ in found if trial.patch is not None]
     stage = Stage(group, (*node_ids(group), *bench.passing_beside(group)), edited_functions(patches))
@@ -49,7 +54,7 @@ def contest(bench: Bench, group: Group, found: Sequence[tuple[Trial, str | None]
         if trial.patch is not None
     ]
     ranked = sorted(contenders, key=lambda each: _breaks(bench, each))
-    return Contest(stage, tuple(_without_needless_default(bench, stage, ranked)))
+    return Contest(stage, tuple(_with_empty_kept(_without_needless_default(bench, stage, ranked))))
 
 
 def evidence(bench: Bench, stage: Stage, contender: Contender) -> tuple[tuple[Pin, ...], tuple[Firing, ...] | None]:
@@ -96,6 +101,27 @@ def _without_needless_default(bench: Bench, stage: Stage, ranked: Sequence[Conte
     ]
     is_needless = first.behaviour is not None and has_unread_default(bench, stage, first.behaviour) if plain else False
     return [plain[0], *(each for each in ranked if each is not plain[0])] if is_needless else list(ranked)
+
+
+def _with_empty_kept(ranked: list[Contender]) -> list[Contender]:
+    """`x or {}` puts another dict in the place of an empty one, which whoever gave it may go on filling."""
+    first = ranked[0]
+    if first.patch.candidate.guard != _OR or not _met_empty(first):
+        return ranked
+    exact = [each for each in ranked[1:] if _is_exact(each.patch.candidate, first.patch.candidate)]
+    return [*exact[:1], *(each for each in ranked if each not in exact[:1])]
+
+
+def _is_exact(one: Candidate, other: Candidate) -> bool:
+    same = (one.file, one.receiver, one.default) == (other.file, other.receiver, other.default)
+    return same and one.guard != _OR and one.test == Test.NOT_NONE
+
+
+def _met_empty(contender: Contender) -> bool:
+    """Whether a test gave the function an empty value for the receiver."""
+    calls = contender.behaviour.calls if contender.behaviour is not None else ()
+    name = contender.patch.candidate.receiver_code
+    return any(given == name and value.repr in _EMPTY for call in calls for given, value in call.arguments)
 
 
 def _place(contender: Contender) -> tuple[object, ...]:

@@ -241,3 +241,61 @@ def test_an_import_is_counted_where_its_name_is_used_and_held_by_the_test_that_u
     assert turn.firings is not None
     assert [(firing.node_id, firing.acted) for firing in turn.firings] == [("test_box.py::test_dump", 1)]
     assert [(pin.part, pin.pinned) for pin in turn.pins] == [("imported json", True)]
+
+
+def test_a_value_that_a_condition_turned_away_gets_its_default_where_it_was_handed_on(tmp_path: Path) -> None:
+    code = """
+    class Signer:
+        default_mode = "plain"
+
+        def __init__(self, mode=None):
+            self.mode = mode
+
+        def sign(self, text):
+            if self.mode == "plain":
+                return text
+            elif self.mode == "twice":
+                return text + text
+            else:
+                raise TypeError("unknown mode")
+    """
+    tests = """
+    from signer import Signer
+
+    def test_default():
+        assert Signer().sign("a") == "a"
+
+    def test_twice():
+        assert Signer("twice").sign("a") == "aa"
+    """
+    root = project(tmp_path, {"signer.py": code, "test_signer.py": tests})
+    assert run(root).exit_code == 0
+    assert "self.mode = mode if mode is not None else self.default_mode\n" in (root / "signer.py").read_text()
+
+
+def test_an_empty_value_that_a_test_gives_is_not_replaced_by_another_one(tmp_path: Path) -> None:
+    code = """
+    class Client:
+        def __init__(self, headers=None):
+            self.headers = headers
+
+        def sent(self):
+            return dict(**self.headers)
+
+        def asked(self):
+            return [*self.headers]
+    """
+    tests = """
+    from client import Client
+
+    def test_given():
+        assert Client({"a": 1}).sent() == {"a": 1}
+
+    def test_not_given():
+        assert Client().sent() == {}
+    """
+    given = "\n    def test_empty():\n        assert Client({}).sent() == {}\n"
+    for more, line in (("", "headers or {}"), (given, "headers if headers is not None else {}")):
+        root = project(tmp_path / str(len(more)), {"client.py": code, "test_client.py": tests + more})
+        assert run(root).exit_code == 0
+        assert f"self.headers = {line}\n" in (root / "client.py").read_text()

@@ -296,6 +296,30 @@ CASES = [
         ("try-around", "except ValueError:", 2),
     ),
     (
+        "what has no length, where the module knows what has one",
+        "from collections.abc import Sized\ndef f(xs, n):\n    if len(xs) != n:\n        return\n    return True\n",
+        "assert f(iter('a'), 3)",
+        ("condition-prefix", "if isinstance(xs, Sized) and len(xs) != n:", 1),
+    ),
+    (
+        "what has no length",
+        "def f(xs, n):\n    if len(xs) != n:\n        return False\n    return True\n",
+        "assert f(iter('a'), 3)",
+        ("condition-prefix", "if hasattr(xs, '__len__') and len(xs) != n:", 1),
+    ),
+    (
+        "what cannot be gone through",
+        "def f(xs, ys):\n    for x in xs.x:\n        ys.append(x)\n    return ys\n",
+        "from types import SimpleNamespace as N\nassert f(N(x=1), []) == []\nassert f(N(x=1.5), []) == []",
+        ("conditional-expression", "for x in xs.x if hasattr(xs.x, '__iter__') else []:", 1),
+    ),
+    (
+        "one of the classes that an annotation has",
+        "def f(s: 'str | bytes', e='ascii'):\n    s = s.encode(e)\n    return s\n",
+        "assert f(b'a') == b'a'",
+        ("wrap-statement", "if isinstance(s, str):", 3),
+    ),
+    (
         "something that is not there to be removed",
         "def f(xs, x):\n    xs.remove(x)\n    return xs\n",
         "assert f([1], 1) == []\nassert f([1], 2) == [1]",

@@ -38,6 +38,7 @@ PROGRAMS: dict[str, tuple[str, str, FaultKind]] = {
         "b.n",
         FaultKind.NONE_ATTRIBUTE,
     ),
+    "decoded": ("def crash(v=3):\n    return str(v, 'ascii')\n", "v", FaultKind.WRONG_TYPE),
     "subscript": ("def crash(d={'a': None}):\n    return d['a']['b']\n", "d['a']", FaultKind.NONE_SUBSCRIPT),
     "subscript store": ("def crash(c=None):\n    c['k'] = 1\n", "c", FaultKind.NONE_SUBSCRIPT),
     "subscript delete": ("def crash(c=None):\n    del c['k']; return True\n", "c", FaultKind.NONE_SUBSCRIPT),

@@ -56,6 +56,14 @@ def test_signs_tell_where_a_none_should_not_have_been_handed_on(line: int, expec
     assert set(birth.signs) == expected
 
 
+@pytest.mark.parametrize(("head", "expected"), [("D_DEFAULT = 1", [Sign.HAS_DEFAULT]), ("DEFAULT = D = 1", [])])
+def test_a_value_whose_default_has_a_name_should_have_had_it(head: str, expected: list[Sign]) -> None:
+    text = f"{head}\nclass A:\n    def __init__(self, d):\n        self.d = d\n    def f(self): return dict(**self.d)\n"
+    place = crash_site(text, 5, NO_MAPPING)
+    (birth,) = birth_sites((passed_on(4),), place.location, lambda _: place.source)
+    assert list(birth.signs) == expected
+
+
 def test_a_default_for_a_value_that_is_declared_comes_before_one_at_the_crash() -> None:
     text = (
         "class A:\n    def __init__(self, o=None):\n        self.o: dict = o\n"

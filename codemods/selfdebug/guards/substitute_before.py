@@ -20,19 +20,21 @@ from codemods.selfdebug.base import (
 )
 from codemods.selfdebug.conditions import ahead, condition_for
 from codemods.selfdebug.defaults import default_apart
-from codemods.selfdebug.edits import assignment, conditional, replace_statement, with_name
+from codemods.selfdebug.edits import assignment, conditional, insert_at_unit, replace_statement, with_name
 from codemods.selfdebug.purity import names_in
 from codemods.selfdebug.runs import surely_bound_before
 from codemods.selfdebug.scopes import bound_by
+from codemods.selfdebug.units import line_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from codemods.selfdebug.sites import Rewrite, Site
+    from codemods.selfdebug.source import Statement
 
 
 class SubstituteBefore(Guard):
-    """Gives the receiver the default before the statement where the condition does not hold.
+    """Gives the receiver the default before the statement, or a loop around it, where the condition does not hold.
 
     A local name keeps the default from there on; a call gets a name; an attribute is not written to, for others see it.
     """
@@ -58,6 +60,18 @@ class SubstituteBefore(Guard):
             "def f(key, item):\n    if not callable(key):\n        key = getter(key)\n    return key(item)\n",
             Parameters("getter(key)", Test.CALLABLE),
         ),
+        Example(
+            "def f(key, rows):\n    for row in rows:\n        for item in row:\n            ‹«key»(item)›\n",
+            "def f(key, rows):\n    if not callable(key):\n        key = getter(key)\n"
+            "    for row in rows:\n        for item in row:\n            key(item)\n",
+            Parameters("getter(key)", Test.CALLABLE),
+        ),
+        Example(
+            "def f(key, rows):\n    for row in rows:\n        ‹«key»(row)›\n",
+            "def f(key, rows):\n    for row in rows:\n        if not callable(key):\n            key = row.get\n"
+            "        key(row)\n",
+            Parameters("row.get", Test.CALLABLE),
+        ),
     )
     refusals = (
         Refusal("def f(u):\n    return ‹«u.boss».name›\n", "others see", Parameters("''")),
@@ -71,12 +85,28 @@ class SubstituteBefore(Guard):
         before = ahead(site, condition)
         default = default_apart(site, parameters)
         name = before.name or _local_name(site)
+        loop = None if before.hoisted else _loop_to_stand_before(site, name, names_in(default))
+        if loop is not None:
+            guard = conditional(before.negative, [assignment(name, default)])
+            return insert_at_unit(line_unit(site.source, loop, whole=False), [guard])
 
         def make(statement: cst.BaseStatement) -> Sequence[cst.BaseStatement]:
             guard = conditional(before.negative, [assignment(name, default)])
             return [*before.hoisted, guard, with_name(statement, condition.subject, before.name)]
 
         return replace_statement(site, make)
+
+
+def _loop_to_stand_before(site: Site, name: str, used: Set[str]) -> Statement | None:
+    """The outermost of the loops around the statement, in each turn of which the guard would do the same."""
+    found = None
+    for around in site.statement.ancestors():
+        is_loop = isinstance(around.node, ast.For | ast.AsyncFor | ast.While)
+        if not is_loop or (used | {name}) & bound_by([around.node]) or name not in surely_bound_before(around):
+            break
+        if line_unit(site.source, around, whole=False).levels[-1].owner is around.owner:
+            found = around
+    return found
 
 
 def _local_name(site: Site) -> str:

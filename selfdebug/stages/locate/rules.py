@@ -296,7 +296,7 @@ RULES = (
     ),
     _rule(
         "TypeError",
-        rf"(?:not|got) (?:type )?{_T}",
+        rf"(?:not|got|object,) (?:type )?{_T}",
         (FaultKind.NONE_ARGUMENT, _WRONG),
         _is_use(Operation.ARGUMENT, Operation.OPERAND),
         is_generic=True,

@@ -1,21 +1,21 @@
-"""The classes and the defaults that guards may be given at one receiver, each looked for when a guard first asks."""
+"""The defaults that guards may be given at one receiver, each looked for when a guard first asks."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 
-from codemods.selfdebug.base import About, DefaultRole, Family, Guard, Test
+from codemods.selfdebug.base import DefaultRole, Family, Guard, Test
 from codemods.selfdebug.dereferences import Dereference, Operation, dereferences
 from codemods.selfdebug.scopes import own_nodes
 from codemods.selfdebug.source import Source
 from codemods.selfdebug.spans import Span, text_at
-from selfdebug.model import FaultKind, Receiver, Value
+from selfdebug.model import FaultKind, Receiver
 from selfdebug.stages.propose import names
-from selfdebug.stages.propose.collected import needed_class, starts_of
-from selfdebug.stages.propose.constructed import instances_of, named_values, no_context, of_classes, spelling
+from selfdebug.stages.propose.classes import Classes
+from selfdebug.stages.propose.collected import starts_of
+from selfdebug.stages.propose.constructed import named_values, no_context, of_classes
 from selfdebug.stages.propose.defaults import (
     Default,
     factor_of_one,
@@ -37,8 +37,6 @@ from selfdebug.stages.propose.records import Evidence, LocatedSite
 from selfdebug.stages.propose.results import evident_results
 from selfdebug.stages.propose.uses import for_every_use, key_of, uses_of
 
-CLASS_WIDENING = "class-widen"
-
 # What the guards of these forms fall back to can serve in the role.
 _LENDING = {
     DefaultRole.RECEIVER: (Family.SUBSTITUTION, Family.LOOKUP_DEFAULT),
@@ -51,20 +49,17 @@ _ITSELF, _GIVEN = 3, 1
 # A guard around an expression takes these along, so that its default meets only what comes after them.
 _CHAINED = frozenset({Operation.ATTRIBUTE, Operation.SUBSCRIPT, Operation.CALL, Operation.NAME})
 _GIVEN_ONCE = frozenset({"generator", "map", "filter", "zip", "enumerate", "reversed"})
-_BROAD = ("Exception", "BaseException", "object")
-_MOST_CLASSES = 3
-_COLLECTIONS = ("list", "tuple")
-_COERCIBLE = ("str", "int", "float", "bytes", "bool")
 
 
 class Choices:
-    """The classes and, for each role, the defaults at one receiver, looked for when a guard first asks."""
+    """For each role the defaults at one receiver, looked for when a guard first asks, and its classes."""
 
     def __init__(self, site: LocatedSite, receiver: Receiver, evidence: Evidence, statement: ast.stmt | None) -> None:
         self._site, self._receiver, self._evidence, self._statement = site, receiver, evidence, statement
         self._function = enclosing_function(site.source.tree, site.location.line)
         self._readable = names.bound_names(site.source.tree, site.location.line)
         self.loans = loans(evidence.mine, site.location, receiver, evidence.exception, site.source)
+        self.classes = Classes(site, receiver, evidence, self._readable, self.loans)
         self._uses = dereferences(site.source, statement) if statement is not None else ()
         self._stored = frozenset(_stored_items(site.source, statement)) if statement is not None else frozenset()
         self._found: dict[DefaultRole, tuple[Default, ...]] = {}
@@ -92,77 +87,6 @@ class Choices:
     def _stores(self, use: Dereference) -> bool:
         """Whether an item is stored into the receiver of the use."""
         return use.operation is Operation.SUBSCRIPT and use.expression in self._stored
-
-    def classes(self, guard: Guard, test: Test) -> Iterator[tuple[str, ...]]:
-        """The class names that a guard needs: the exception to catch, the classes that worked, or from and to."""
-        is_conversion = guard.family is Family.COERCION and test in (Test.NO_EXCEPTION, Test.IS_INSTANCE)
-        if is_conversion and guard.about is About.VALUE:
-            bad, good = self._types()
-            if bad in _COERCIBLE:
-                for name in [*(name for name in good if name in _COERCIBLE), *_COERCIBLE[:2]]:
-                    if name != bad:
-                        yield (bad, name)
-            elif needed_class(self._evidence.exception.message) == "str":
-                yield ("str",)
-        elif guard.id == CLASS_WIDENING:
-            bad_class = next((self._class_of(value) for value in self._seen[0]), None)
-            yield from [(bad_class,)] if bad_class is not None else []
-        elif test is Test.NOT_SENTINEL:
-            bad_type = self._types()[0] or ""
-            yield from ((name,) for name in instances_of(bad_type, self._site.source.tree))
-        elif test is Test.IS_INSTANCE and self._receiver.operation == Operation.ELEMENTS:
-            needed = needed_class(self._evidence.exception.message)
-            yield from [(needed,)] if needed else []
-        elif test is Test.IS_INSTANCE:
-            good = self._accepted() or (_COLLECTIONS if self._is_single() else ())
-            yield from dict.fromkeys([*self.loans.classes(self._readable), *([good] if good else [])])
-        elif test is Test.NO_EXCEPTION:
-            yield (self._caught(),)
-        else:
-            yield ()
-
-    def _caught(self) -> str:
-        """What a handler can call the exception: its class, or the nearest class above that has a name here."""
-        error = self._evidence.exception
-        classes = (error.short_type, *(name.rpartition(".")[2] for name in error.mro))
-        readable = (name for name in classes if name in self._readable and name not in _BROAD)
-        return next(readable, error.type if error.type.partition(".")[0] in self._readable else error.short_type)
-
-    @cached_property
-    def _seen(self) -> tuple[list[Value], list[Value]]:
-        """What the receiver was when it failed, and what it was of other classes when it did not."""
-        seen = [each for each in self._evidence.observations if each.is_of(self._site.location, self._receiver)]
-        bad = [each.value for each in seen if each.in_failure]
-        good = {each.value.type: each.value for each in seen if not each.in_failure}
-        return bad, [value for name, value in good.items() if all(name != value.type for value in bad[:1])]
-
-    def _types(self) -> tuple[str | None, tuple[str, ...]]:
-        """The class that the receiver had when it failed, and those it had when it did not."""
-        bad, good = self._seen
-        return bad[0].type if bad else None, tuple(value.type for value in good)
-
-    def _accepted(self) -> tuple[str, ...]:
-        """The classes that worked, as the code names them; none where it cannot name one, which it would turn away."""
-        named = [self._class_of(value) for value in self._seen[1]]
-        names = tuple(dict.fromkeys(name for name in named if name is not None))
-        return names if None not in named and len(names) <= _MOST_CLASSES else ()
-
-    def _class_of(self, value: Value) -> str | None:
-        """The class of a value as the code can name it, or else the nearest class above that it can name."""
-        if "." not in value.type:
-            return value.type if value.type in self._readable else None
-        last_names = (name.rpartition(".")[2] for name in (value.type, *value.bases))
-        return next((name for each in last_names if (name := spelling(each, self._site.source.tree))), None)
-
-    def converts_as_seen(self, guard: Guard, classes: tuple[str, ...]) -> bool:
-        """Whether a guard makes the value one of a class that the receiver had where it worked."""
-        is_conversion = guard.family is Family.COERCION and len(classes) == 2
-        is_wrong = self._site.location.kind is FaultKind.WRONG_TYPE
-        return is_conversion and is_wrong and classes[1] in self._types()[1]
-
-    def has_worked(self, test: Test) -> bool:
-        """Whether the receiver was called with success elsewhere, so that it is no value by itself."""
-        return test is Test.CALLABLE and bool(self._types()[1])
 
     def is_used_up(self) -> bool:
         """Whether the elements around the receiver come from what gives them only once."""
@@ -224,7 +148,7 @@ class Choices:
             each for each in self._lent(DefaultRole.RECEIVER) if supports(each.code, receiver.operation, receiver.name)
         )
         found = for_receiver(receiver, self._site.location, evidence.observations, evidence.wanted.neutral)
-        made = of_classes(self._types()[1], self._site.source.tree)
+        made = of_classes(self.classes.seen[1], self._site.source.tree)
         own = (*self._alone(), *self._made(), *self._namesakes(receiver.code), *self._for_every_use(), *self._context())
         return unique((*own, *lent, *made, *found))
 
@@ -299,15 +223,10 @@ class Choices:
     def _namesakes(self, code: str) -> Iterator[Default]:
         return namesakes(code, self._site.source.tree, self._site.location.line)
 
-    def _is_single(self) -> bool:
-        """Whether one value stands where several are gone through."""
-        is_wrong = self._site.location.kind is FaultKind.WRONG_TYPE
-        return is_wrong and self._receiver.operation == Operation.ITERATE and self._receiver.code.isidentifier()
-
     def _alone(self) -> Iterator[Default]:
         """The receiver as the only element, where one value stands for several."""
         code = self._receiver.code
-        if self._is_single():
+        if self.classes.is_single:
             yield from (Default(each, f"{code} is one value", 0) for each in (f"[{code}]", f"({code},)"))
 
     def _itself(self) -> Iterator[Default]:

@@ -39,6 +39,14 @@ def namesakes(code: str, tree: ast.Module, line: int) -> Iterator[Default]:
                 yield Default(literal(value), f"{other.name} takes it for {name}", _NAMED)
 
 
+def has_default(code: str, tree: ast.Module, line: int) -> bool:
+    """Whether the class or the module around a line calls something the default of what `code` stands for."""
+    name = _last_name(code)
+    owner = _innermost(tree, line)[1]
+    given = _given_to_all(owner) if owner is not None else set()
+    return name is not None and any(_is_default_of(name, each) for each in (*given, *_constants(tree)))
+
+
 def hides_class_value(statement: ast.stmt | None, tree: ast.Module) -> bool:
     """Whether the statement stores an attribute of `self` that the class gives all its objects already."""
     match statement:

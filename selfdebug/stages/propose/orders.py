@@ -11,7 +11,8 @@ from codemods.selfdebug.dereferences import Operation
 from codemods.selfdebug.registry import guards
 from selfdebug.model import FaultKind, Receiver, Site
 from selfdebug.stages.propose import ranking
-from selfdebug.stages.propose.choices import CLASS_WIDENING, Choices
+from selfdebug.stages.propose.choices import Choices
+from selfdebug.stages.propose.classes import CLASS_WIDENING
 from selfdebug.stages.propose.namesakes import hides_class_value
 from selfdebug.stages.propose.records import Evidence, LocatedSite, Order
 
@@ -23,7 +24,14 @@ _TESTS = {
     FaultKind.UNBOUND_LOCAL: (Test.NO_EXCEPTION,),
     FaultKind.UNDEFINED_NAME: (Test.NO_EXCEPTION,),
     FaultKind.MISSING_ATTRIBUTE: (Test.NOT_SENTINEL, Test.IS_INSTANCE, Test.HAS_ATTRIBUTE, Test.NO_EXCEPTION),
-    FaultKind.WRONG_TYPE: (Test.NOT_SENTINEL, Test.IS_INSTANCE, Test.CALLABLE, Test.AWAITABLE, Test.NO_EXCEPTION),
+    FaultKind.WRONG_TYPE: (
+        Test.NOT_SENTINEL,
+        Test.IS_INSTANCE,
+        Test.HAS_ATTRIBUTE,
+        Test.CALLABLE,
+        Test.AWAITABLE,
+        Test.NO_EXCEPTION,
+    ),
     FaultKind.UNPACK_COUNT: (Test.IN_RANGE, Test.NO_EXCEPTION),
     FaultKind.EMPTY: (Test.NO_EXCEPTION,),
     FaultKind.OTHER: (Test.NO_EXCEPTION,),
@@ -57,7 +65,7 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
     for guard, test in itertools.product(guards().values(), _tests(kind)):
         if test not in guard.tests or not _may_act(guard, test, kind) or not _is_for(guard, test, site, statement):
             continue
-        if not _is_about(guard, receiver) or (guard.family is Family.NAME and found.has_worked(test)):
+        if not _is_about(guard, receiver) or (guard.family is Family.NAME and found.classes.has_worked(test)):
             continue
         if _OF_OPERATION.get(test, receiver.operation) != receiver.operation:
             continue
@@ -68,8 +76,8 @@ def orders(site: LocatedSite, receiver: Receiver, evidence: Evidence) -> Iterato
         base -= ranking.substitution_bonus(guard, is_used_later)
         base += _OWN if test is Test.HAS_ATTRIBUTE and receiver.code == "self" else 0
         form = found.loans.form(guard.family)
-        for classes in found.classes(guard, test):
-            cost = base - (_AS_SEEN if found.converts_as_seen(guard, classes) else 0)
+        for classes in found.classes.of(guard, test):
+            cost = base - (_AS_SEEN if found.classes.converts_as_seen(guard, classes) else 0)
             if guard.default_use is not DefaultUse.REQUIRED:
                 yield Order(guard, test, classes, None, cost + found.cost_of_none(guard), form)
             if guard.default_use is not DefaultUse.NONE:

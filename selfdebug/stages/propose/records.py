@@ -19,6 +19,7 @@ class Sign(StrEnum):
     DECLARED = "declared without None"
     TAKEN_FOR_GRANTED = "several methods use it without asking"
     LIKE_OTHERS = "other parameters of the function get their defaults there"
+    HAS_DEFAULT = "there is a default of its name"
 
 
 @dataclass(frozen=True, slots=True)

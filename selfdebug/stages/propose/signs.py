@@ -1,8 +1,9 @@
 """What tells that a value should never have become None, so that it gets its default where it was handed on.
 
 A place where a None passes has such signs if the attribute or the result is declared without None, if the class uses
-the attribute in several methods and asks nowhere whether it is None, or if the function gives other parameters their
-defaults. Without a sign a None may be meant, and the place that cannot do with it is at fault.
+the attribute in several methods and asks nowhere whether it is None, if the function gives other parameters their
+defaults, or if something is called its default. Without a sign a None may be meant, and the place that cannot do with
+it is at fault.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from codemods.selfdebug.scopes import own_nodes, parameter_defaults
 from selfdebug.stages.propose.defaults import named_types
 from selfdebug.stages.propose.expectations import enclosing_function
+from selfdebug.stages.propose.namesakes import has_default
 from selfdebug.stages.propose.records import Sign
 
 _WITH_NONE = frozenset({"None", "Optional", "Any", "object"})
@@ -32,6 +34,8 @@ def signs_at(statement: ast.Assign | ast.AnnAssign | ast.Return, tree: ast.Modul
         found.append(Sign.TAKEN_FOR_GRANTED)
     if function is not None and _is_left_out(statement, function):
         found.append(Sign.LIKE_OTHERS)
+    if isinstance(statement.value, ast.Name) and has_default(statement.value.id, tree, statement.lineno):
+        found.append(Sign.HAS_DEFAULT)
     return tuple(found)
 
 
