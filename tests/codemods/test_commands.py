@@ -1,11 +1,18 @@
-"""The commands in libcst's own front end: real `python -m libcst.tool` processes in folders of their own."""
+"""The commands in libcst's own front end: real `python -m libcst.tool` processes in folders of their own, and calls.
 
+A call says the same as a process where one file, or standard input, is rewritten: libcst itself starts none for that.
+"""
+
+import contextlib
 import json
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
+from unittest import mock
 
 import libcst as cst
+import libcst.tool
 import pytest
 from libcst.codemod import CodemodContext, SkipFile
 
@@ -36,6 +43,23 @@ AttributeError: 'NoneType' object has no attribute 'name'
 def tool(folder: Path, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "libcst.tool", *arguments]
     return subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+
+
+def called(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The same in this process."""
+    out, err = StringIO(), StringIO()
+    with (
+        contextlib.chdir(folder),
+        mock.patch.object(sys, "stdin", StringIO(stdin)),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            code = libcst.tool.main("libcst.tool", list(arguments))
+        except SystemExit as end:  # with a number, or with what is to be written before 1
+            code = end.code if isinstance(end.code, int) else 1
+            err.write("" if isinstance(end.code, int) else f"{end.code}\n")
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture
@@ -76,7 +100,7 @@ def test_no_configuration_is_needed_with_x(tmp_path: Path) -> None:
 
 def test_the_formatter_of_another_configuration_is_not_run(project: Path) -> None:
     (project / ".libcst.codemod.yaml").write_text("modules: ['codemods']\nformatter: ['false']\n")
-    result = tool(project, "codemod", "selfdebug.NullGuard", *GUARD, "app/users.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", *GUARD, "app/users.py")
     assert result.returncode == 0, result.stderr
     assert changed(project) == {"app/users.py": GUARDED}
 
@@ -86,7 +110,7 @@ def test_our_configuration_formats_nothing_for_other_codemods_either(project: Pa
     (project / "lib.py").write_bytes(source)
     command = "convert_percent_format_to_fstring.ConvertPercentFormatStringCommand"
     (project / "lib.py").write_bytes(source.replace(b"'a {}' .format( x )", b"'a %s' % x"))
-    result = tool(project, "codemod", command, "lib.py")
+    result = called(project, "codemod", command, "lib.py")
     assert result.returncode == 0, result.stderr
     assert changed(project) == {"lib.py": source.replace(b"'a {}' .format( x )", b"f'a {x}'")}
 
@@ -104,7 +128,7 @@ def test_standard_input_becomes_standard_output(project: Path) -> None:
 
 
 def test_a_diff_leaves_the_file_alone(project: Path) -> None:
-    result = tool(project, "codemod", "selfdebug.NullGuard", *GUARD, "-u", "1", "lib.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", *GUARD, "-u", "1", "lib.py")
     assert result.returncode == 0, result.stderr
     assert not changed(project)
     assert "+\tif user is None:" in result.stdout
@@ -151,7 +175,7 @@ def test_several_places_in_one_file_are_guarded(project: Path) -> None:
         "lib.py:2: AttributeError: 'NoneType' object has no attribute 'x'\n"
         "lib.py:4: AttributeError: 'NoneType' object has no attribute 'y'\n"
     )
-    result = tool(
+    result = called(
         project, "codemod", "selfdebug.NullGuard", "--failure", "log.txt", "--guard", "early-return", "lib.py"
     )
     assert result.returncode == 0, result.stderr
@@ -173,7 +197,7 @@ def test_without_a_place_one_sentence_says_what_is_missing(
     project: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     (project / "empty.txt").touch()
-    result = tool(project, "codemod", "selfdebug.NullGuard", *arguments, stdin="x = a.b\n")
+    result = called(project, "codemod", "selfdebug.NullGuard", *arguments, stdin="x = a.b\n")
     assert result.returncode == 1
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
@@ -183,7 +207,7 @@ def test_without_a_place_one_sentence_says_what_is_missing(
 def test_without_a_guard_the_first_that_fits_is_taken(project: Path) -> None:
     source = b"def f(user):\n    if user.name:\n        return 1\n"
     (project / "lib.py").write_bytes(source)
-    result = tool(project, "codemod", "selfdebug.NullGuard", "--line", "2", "lib.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", "--line", "2", "lib.py")
     assert result.returncode == 0, result.stderr
     assert (project / "lib.py").read_bytes() == source.replace(b"if user", b"if user is not None and user")
 
@@ -191,13 +215,13 @@ def test_without_a_guard_the_first_that_fits_is_taken(project: Path) -> None:
 def test_with_a_default_a_guard_that_uses_it_is_taken(project: Path) -> None:
     source = b"def f(user):\n    return user.name\n"
     (project / "lib.py").write_bytes(source)
-    result = tool(project, "codemod", "selfdebug.NullGuard", "--line", "2", "--default", "'nobody'", "lib.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", "--line", "2", "--default", "'nobody'", "lib.py")
     assert result.returncode == 0, result.stderr
     assert b"'nobody'" in (project / "lib.py").read_bytes()
 
 
 def test_a_guard_that_does_not_exist_is_a_usage_error(project: Path) -> None:
-    result = tool(project, "codemod", "selfdebug.NullGuard", "--line", "4", "--guard", "no-such", "lib.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", "--line", "4", "--guard", "no-such", "lib.py")
     assert result.returncode == 2
     assert "early-return" in result.stderr
 
@@ -213,14 +237,14 @@ def test_a_guard_that_does_not_exist_is_a_usage_error(project: Path) -> None:
 )
 def test_a_file_that_cannot_be_guarded_is_skipped_with_the_reason(project: Path, source: bytes, reason: str) -> None:
     (project / "lib.py").write_bytes(source)
-    result = tool(project, "codemod", "selfdebug.NullGuard", "--line", "2", "--guard", "early-return", "lib.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", "--line", "2", "--guard", "early-return", "lib.py")
     assert f"Skipped codemodding {project / 'lib.py'}: {reason}" in result.stderr
     assert "Traceback" not in result.stderr
     assert (project / "lib.py").read_bytes() == source
 
 
 def test_standard_input_that_cannot_be_guarded_fails_with_the_reason(project: Path) -> None:
-    result = tool(project, "codemod", "selfdebug.NullGuard", "--line", "9", "-", stdin="x = a.b\n")
+    result = called(project, "codemod", "selfdebug.NullGuard", "--line", "9", "-", stdin="x = a.b\n")
     assert result.returncode == 1
     assert "WARNING: no such receiver is used at line 9" in result.stderr
     assert not result.stdout.strip()
@@ -229,7 +253,7 @@ def test_standard_input_that_cannot_be_guarded_fails_with_the_reason(project: Pa
 def test_a_log_serves_standard_input_with_its_first_failure(project: Path) -> None:
     (project / "log.txt").write_text(LOG)
     arguments = ("--failure", "log.txt", "--guard", "early-return", "-")
-    result = tool(project, "codemod", "selfdebug.NullGuard", *arguments, stdin=SOURCE.decode().replace("\r", ""))
+    result = called(project, "codemod", "selfdebug.NullGuard", *arguments, stdin=SOURCE.decode().replace("\r", ""))
     assert "\tif user is None:\n\t\treturn\n" in result.stdout
 
 
@@ -237,7 +261,7 @@ def test_a_log_serves_standard_input_with_its_first_failure(project: Path) -> No
 def test_the_encoding_stays(project: Path, mark: bytes) -> None:
     (project / "lib.py").write_bytes(mark + b"def f(a):\n    return a.b")
     line = str(2 + mark.count(b"\n"))
-    result = tool(project, "codemod", "selfdebug.NullGuard", "--line", line, "--guard", "early-return", "lib.py")
+    result = called(project, "codemod", "selfdebug.NullGuard", "--line", line, "--guard", "early-return", "lib.py")
     assert result.returncode == 0, result.stderr
     expected = mark + b"def f(a):\n    if a is None:\n        return\n    return a.b"
     assert (project / "lib.py").read_bytes() == expected
