@@ -131,9 +131,7 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
     with _claimed(workspace, settings.dry_run, run_id) as state_dir, adopting():
         recovery = workspace.recover()
         trace_settings = load_trace_settings(settings.root / "pyproject.toml")
-        recorder = Recorder.open(
-            state_dir, run_id, owner.session, trace_settings, one_shot=owner.one_shot, project=settings.root
-        )
+        recorder = Recorder.open(state_dir, run_id, owner, trace_settings, project=settings.root)
         bench = Bench(settings, interpreter, workspace, run_id, events, recorder)
         bench.meanwhile = partial(_load_the_rest, workspace)
         if recovery is not None:

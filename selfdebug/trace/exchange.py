@@ -125,4 +125,4 @@ def _run(document: dict[str, Any], owner: Owner) -> Run:
         raise InputError(f"This exported run cannot be used: {error}.") from error
     if not re.fullmatch(r"[\w.\-]+", run.id):  # it stands in the marks around what is data
         raise InputError(f"This exported run has no usable id: {run.id!r}.")
-    return replace(run, session=owner.session, shelf="one-shot" if owner.one_shot else "session", imported=True)
+    return replace(run, session=owner.session, shelf=owner.shelf, imported=True)

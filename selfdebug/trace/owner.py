@@ -20,6 +20,11 @@ class Owner:
     session: str | None = None
     one_shot: bool = False
 
+    @property
+    def shelf(self) -> str:
+        """Where the runs are kept: those of a caller that can never come back stand apart."""
+        return "one-shot" if self.one_shot else "session"
+
     def sees(self, run: Run) -> bool:
         """Whether the run may be answered about: a session's own, or, without a session, what belongs to none."""
         return run.session == self.session and (run.shelf == "session" or self.session is None)

@@ -16,6 +16,7 @@ from typing import Any
 
 from selfdebug.trace import retention
 from selfdebug.trace.database import TraceStoreError, set_aside
+from selfdebug.trace.owner import Owner
 from selfdebug.trace.records import (
     MAX_STORED,
     Check,
@@ -44,12 +45,11 @@ TRIM_EVERY = 100
 class Recorder:
     """Records one run. Steps may be opened from several threads; what they write is filed when each ends."""
 
-    def __init__(self, run: Run, settings: TraceSettings, warn: Callable[[str], None] | None = None) -> None:
+    def __init__(self, run: Run, settings: TraceSettings) -> None:
         self.run = run
         self.settings = settings
         self.redactor = Redactor(settings.redact_keys, settings.redact_patterns, settings.include_values)
         self.warnings: list[str] = []
-        self._warn = warn
         self._store: Store | None = None
         self._lock = threading.RLock()
         self._open = threading.local()
@@ -63,31 +63,37 @@ class Recorder:
         self._calls: set[str] = set()
 
     @classmethod
-    def open(  # noqa: PLR0913 - the caller names each once, and a record for one call would say no more
+    def open(
         cls,
         state_dir: Path,
         run_id: str,
-        session: str | None,
+        owner: Owner,
         settings: TraceSettings,
         *,
-        one_shot: bool = False,
         project: Path | None = None,
-        warn: Callable[[str], None] | None = None,
     ) -> Recorder:
         """File the run and return its recorder, which records nothing (and says so) when the store cannot be used.
 
-        `one_shot`: the caller can never come back, so the run goes on the shelf of its own. `project` is the root of
-        the project (default: the parent of the state folder); `warn` is called with each sentence of `warnings`.
+        `project` is the root of the project (default: the parent of the state folder).
         """
         left_out = tuple(
             name for name in ("include_narrative", "include_events", "include_values") if not getattr(settings, name)
         )
-        shelf = "one-shot" if one_shot else "session"
         root = project or state_dir.parent
-        run = Run(run_id, session, shelf, root.name, None, time.time(), None, left_out=left_out, version=__version__)
-        recorder = cls(run, settings, warn)
+        run = Run(
+            run_id,
+            owner.session,
+            owner.shelf,
+            root.name,
+            status=None,
+            started=time.time(),
+            ended=None,
+            left_out=left_out,
+            version=__version__,
+        )
+        recorder = cls(run, settings)
         try:
-            recorder._store = _open_store(state_dir, root, recorder._say)
+            recorder._store = _open_store(state_dir, root, recorder.warnings.append)
             retention.make_room(recorder._store, run, settings)
             recorder._store.file_run(run)
         except TraceStoreError as error:
@@ -274,15 +280,10 @@ class Recorder:
                 self._give_up(error)
 
     def _give_up(self, error: TraceStoreError) -> None:
-        self._say(f"This run is not recorded any further: {error}")
+        self.warnings.append(f"This run is not recorded any further: {error}")
         store, self._store = self._store, None
         if store is not None:
             store.close()
-
-    def _say(self, sentence: str) -> None:
-        self.warnings.append(sentence)
-        if self._warn is not None:
-            self._warn(sentence)
 
     def _now(self) -> float:
         return time.monotonic() - self._clock

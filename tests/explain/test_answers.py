@@ -156,7 +156,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
     record(folder, ROLLED_BACK, run_id="rolled back")
     record(folder, NOTHING_FAILED, run_id="nothing failed")
     for run_id, status in (("crashed", RunStatus.CRASHED), ("interrupted", RunStatus.INTERRUPTED)):
-        recorder = Recorder.open(folder, run_id, None, TraceSettings())
+        recorder = Recorder.open(folder, run_id, Owner(), TraceSettings())
         if status is RunStatus.CRASHED:
             _crashed(recorder, KEPT)
         else:
@@ -164,7 +164,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
             with recorder.step("try") as step:
                 mapping.trial(step, turn.trials[0])
         recorder.end(status)
-    recorder = Recorder.open(folder, "never tried", None, TraceSettings())
+    recorder = Recorder.open(folder, "never tried", Owner(), TraceSettings())
     record_steps_until_report(recorder, KEPT)
     recorder.end("failed")
     caller = replace(turn.trials[1].candidate, site=Site.CALLER)
@@ -239,7 +239,7 @@ def test_a_question_of_an_unknown_kind_gets_what_the_trace_holds_of_its_words(tr
 
 
 def test_doubts_that_touch_the_record_are_repeated(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings(events=30, include_narrative=False))
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings(events=30, include_narrative=False))
     record_steps(recorder, KEPT)
     for _ in range(20):
         with recorder.step("keep") as step:
@@ -307,7 +307,7 @@ def test_what_was_not_examined_is_said_not_to_have_been(tmp_path: Path) -> None:
     assert turn.kept is not None
 
     def recorded(run_id: str, pins: tuple[Pin, ...] | None, trial: bool, checks: int | None = None) -> str:
-        recorder = Recorder.open(tmp_path, run_id, None, TraceSettings())
+        recorder = Recorder.open(tmp_path, run_id, Owner(), TraceSettings())
         if trial:
             with recorder.step("try") as step:
                 mapping.trial(step, turn.trials[1])
@@ -348,7 +348,7 @@ def test_a_run_that_could_try_nothing_says_why(tmp_path: Path) -> None:
     assert (
         "get-default did not fit: it is no subscript [propose#5]." in questions.answer(trace, "what did you try").text()
     )
-    recorder = Recorder.open(tmp_path, "run-2", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-2", Owner(), TraceSettings())
     with recorder.step("ingest") as step:
         step.set("failure.exception", "a text")
     recorder.end("failed")

@@ -57,7 +57,7 @@ def record(
 ) -> Recorder:
     """Record a finished repair as the loop does, and end it."""
     recorder = Recorder.open(
-        folder, run_id, session, settings or TraceSettings(), one_shot=one_shot, project=folder.parent
+        folder, run_id, Owner(session, one_shot), settings or TraceSettings(), project=folder.parent
     )
     record_steps(recorder, replace(repair, run_id=run_id))
     recorder.end(status or STATUS.get(repair.exit_code, RunStatus.FAILED))

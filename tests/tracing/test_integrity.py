@@ -10,6 +10,7 @@ import pytest
 from selfdebug.model import Firing, Outcome, Pin, Tier, Value
 from selfdebug.trace import integrity, mapping
 from selfdebug.trace.integrity import Checked
+from selfdebug.trace.owner import Owner
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.settings import TraceSettings
 from tracing.recorded_runs import KEPT, TEST, pytest_run, query
@@ -81,7 +82,7 @@ def test_a_check_finds_its_contradiction_or_says_what_it_looked_at(name: str) ->
 
 
 def test_the_loop_hands_records_over_and_the_findings_are_of_that_step(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("ingest") as step:
         mapping.compared_with_log(step, [TEST], PASSED)
     with recorder.step("diagnose") as step:

@@ -10,6 +10,7 @@ import pytest
 
 from selfdebug.model import FinalStatus, Firing, Outcome, Pin
 from selfdebug.trace import mapping
+from selfdebug.trace.owner import Owner
 from selfdebug.trace.recorder import Recorder, StepWriter
 from selfdebug.trace.settings import TraceSettings
 from tracing.recorded_runs import KEPT, ROLLED_BACK, TEST, pytest_run, query
@@ -89,7 +90,7 @@ CASES: dict[str, tuple[Callable[[StepWriter], None], str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_each_step_tells_its_sentence(tmp_path: Path, name: str) -> None:
     fill, sentence = CASES[name]
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("step") as step:
         fill(step)
     recorder.end("passed")
@@ -98,7 +99,7 @@ def test_each_step_tells_its_sentence(tmp_path: Path, name: str) -> None:
 
 
 def test_a_trial_in_a_fork_is_a_call_without_a_command(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("try") as step:
         step.tool_call(replace(pytest_run(1, Outcome.PASSED), command=()))
     recorder.end("passed")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from selfdebug.trace import mapping
+from selfdebug.trace.owner import Owner
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.records import MAX_STORED, Step
 from selfdebug.trace.settings import TraceSettings
@@ -40,7 +41,7 @@ def test_each_step_knows_who_gave_what_it_read_and_which_decision_led_to_it(tmp_
 
 
 def test_a_nested_step_is_led_by_the_open_one_around_it(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("try"), recorder.step("verify") as inner:
         inner.describe("inside")
     recorder.end("passed")
@@ -48,7 +49,7 @@ def test_a_nested_step_is_led_by_the_open_one_around_it(tmp_path: Path) -> None:
 
 
 def test_an_append_is_read_from_all_who_added_and_a_set_starts_anew(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     for name in ("first", "second"):
         with recorder.step("propose") as step:
             step.append("candidates", name)
@@ -63,7 +64,7 @@ def test_an_append_is_read_from_all_who_added_and_a_set_starts_anew(tmp_path: Pa
 
 
 def test_an_exception_that_leaves_a_step_is_its_error_and_goes_on(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with pytest.raises(ValueError, match="no luck"), recorder.step("probe"):
         raise ValueError("no luck")
     recorder.end("crashed")
@@ -71,7 +72,7 @@ def test_an_exception_that_leaves_a_step_is_its_error_and_goes_on(tmp_path: Path
 
 
 def test_a_long_value_is_cut_and_its_true_size_kept(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("keep") as step:
         step.set("patch.diff", "x" * (MAX_STORED + 5))
     recorder.end("passed")
@@ -83,7 +84,7 @@ def test_a_long_value_is_cut_and_its_true_size_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), {1: {2}}, Path("a"), b"bytes", ("a", None, True), "lone \ud800 half"])
 def test_whatever_is_written_can_be_read_back(tmp_path: Path, value: object) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("keep") as step:
         step.set("value", value)
     recorder.end("passed")
@@ -92,7 +93,7 @@ def test_whatever_is_written_can_be_read_back(tmp_path: Path, value: object) -> 
 
 
 def test_threads_record_at_the_same_time(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
 
     def judge() -> None:
         for _ in range(20):
@@ -116,17 +117,15 @@ def test_threads_record_at_the_same_time(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_costs_one_sentence(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    said: list[str] = []
-    recorder = Recorder.open(blocked / "state", "run-1", None, TraceSettings(), project=tmp_path, warn=said.append)
+    recorder = Recorder.open(blocked / "state", "run-1", Owner(), TraceSettings(), project=tmp_path)
     record_steps(recorder, KEPT)
     recorder.end("passed")
     assert len(recorder.warnings) == 1
-    assert recorder.warnings == said
     assert recorder.warnings[0].startswith("This run is not recorded any further: ")
 
 
 def test_a_disk_that_is_full_in_the_middle_costs_one_sentence(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("ingest") as step:
         mapping.ingest(step, KEPT.failures)
     with sqlite3.connect(tmp_path / FILE_NAME) as db:
@@ -161,7 +160,7 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_run_is_no_evidence_before_it_ends(tmp_path: Path) -> None:
     record(tmp_path, run_id="run-1")
-    going_on = Recorder.open(tmp_path, "run-2", None, TraceSettings())
+    going_on = Recorder.open(tmp_path, "run-2", Owner(), TraceSettings())
     record_steps(going_on, KEPT)
     assert query(tmp_path, "run_overview").run.id == "run-1"  # type: ignore[union-attr]  # found, so it has a run
     assert "still goes on" in query(tmp_path, "run_overview", run_id="run-2").text()
@@ -175,9 +174,10 @@ def test_a_run_is_no_evidence_before_it_ends(tmp_path: Path) -> None:
 def test_a_killed_run_keeps_what_it_recorded_and_is_closed_as_crashed(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from tracing.recorded_runs import *\nfrom selfdebug.trace.recorder import Recorder\n"
+        "from tracing.recorded_runs import *\nfrom selfdebug.trace.owner import Owner\n"
+        "from selfdebug.trace.recorder import Recorder\n"
         "from selfdebug.trace.settings import TraceSettings\n"
-        "recorder = Recorder.open(Path(sys.argv[1]), 'killed', None, TraceSettings())\n"
+        "recorder = Recorder.open(Path(sys.argv[1]), 'killed', Owner(), TraceSettings())\n"
         "record_steps(recorder, KEPT)\n"
         "with recorder.step('try', 'the last one'):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -195,7 +195,7 @@ def test_a_killed_run_keeps_what_it_recorded_and_is_closed_as_crashed(tmp_path: 
 
 
 def test_only_the_last_events_of_a_run_are_kept_and_the_rest_counted(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings(events=50))
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings(events=50))
     for _ in range(300):
         with recorder.step("try") as step:
             step.set("candidates", 1)
@@ -207,7 +207,7 @@ def test_only_the_last_events_of_a_run_are_kept_and_the_rest_counted(tmp_path: P
 
 
 def test_inner_runs_of_trials_go_before_those_of_other_steps(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings(inner_runs=3))
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings(inner_runs=3))
     with recorder.step("probe") as step:
         step.tool_call(pytest_run(1))
     for number in range(2, 9):
@@ -252,7 +252,7 @@ def test_without_the_narrative_its_query_names_the_setting(tmp_path: Path) -> No
 
 
 def test_recording_a_trial_costs_well_under_three_percent_of_the_fastest_one(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     trial = KEPT.attempts[0].trials[0]
     begun = time.process_time()
     for _ in range(200):

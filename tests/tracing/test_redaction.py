@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from selfdebug.trace.owner import Owner
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.redaction import REDACTED, Redactor, Seen
 from selfdebug.trace.settings import TraceSettings
@@ -114,7 +115,7 @@ def test_many_texts_are_forgotten_again() -> None:
 
 
 def test_nothing_secret_reaches_the_disk_by_any_way(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("ingest", f"saw {KEY}", rule=f"rule {KEY}") as step:
         step.set("failure.exception", {"message": f"bad {KEY}"})
         step.set("observation.password", "hunter2")

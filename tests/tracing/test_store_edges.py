@@ -35,7 +35,7 @@ from tracing.recorded_runs import KEPT, pytest_run, query, record
 
 def test_a_store_that_may_not_be_written_is_read_and_not_touched(tmp_path: Path) -> None:
     record(tmp_path / "real")
-    Recorder.open(tmp_path / "real", "going-on", None, TraceSettings()).close()
+    Recorder.open(tmp_path / "real", "going-on", Owner(), TraceSettings()).close()
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real")  # a link is not written through, so this is as good as a read-only folder
     before = (tmp_path / "real" / FILE_NAME).read_bytes()
@@ -55,7 +55,7 @@ def test_a_store_that_may_not_be_written_is_read_and_not_touched(tmp_path: Path)
 
 
 def test_a_run_whose_lock_is_gone_is_closed_as_crashed(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("ingest"):
         pass
     for file in (tmp_path / "running").iterdir():
@@ -68,7 +68,7 @@ def test_a_run_whose_lock_is_gone_is_closed_as_crashed(tmp_path: Path) -> None:
 
 def test_a_lock_that_cannot_be_made_costs_the_record(tmp_path: Path) -> None:
     (tmp_path / "running").write_text("not a folder")
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     assert "This run is not recorded any further" in recorder.warnings[0]
     assert not recorder.is_open
 
@@ -146,7 +146,7 @@ def test_all_that_the_plugin_saw_can_be_asked_for(tmp_path: Path) -> None:
         catches=(ProbeCatch(2, "test_a", "f", missing, (("user", seen),), 5000),),
         served=("a.py",),
     )
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("probe") as step:
         step.add_history([{"variable": "lost", "value": 1}])  # no start of pytest is there to add it to
         step.tool_call(run)
@@ -188,7 +188,7 @@ def test_an_inner_run_of_another_shape_is_taken_as_far_as_it_goes(tmp_path: Path
 
 
 def test_more_of_the_same_is_counted_and_not_shown(tmp_path: Path) -> None:
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     for number in range(30):
         with recorder.step("propose") as step:
             step.append("candidates", {"id": f"c{number}"})
@@ -217,7 +217,7 @@ def test_a_traced_run_keeps_who_assigned_what_where_in_which_call(tmp_path: Path
         1, "shop.py", "find", "Shop.find", 1, 2, 0, 9, 0, (("name", TracedValue(1, "str", "'ada'")),), 7, steps
     )
     run = pytest_run(1, traces=(Trace("test_a", (frame,), gap="the second thread"),))
-    recorder = Recorder.open(tmp_path, "run-1", None, TraceSettings())
+    recorder = Recorder.open(tmp_path, "run-1", Owner(), TraceSettings())
     with recorder.step("origin") as step:
         step.tool_call(run)
     recorder.end("failed")

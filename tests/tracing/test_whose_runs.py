@@ -20,7 +20,7 @@ from tracing.recorded_runs import NOTHING_FAILED, query, record
 
 
 def short_run(folder: Path, run_id: str, session: str | None = None, sessions: int = 64, runs: int = 32) -> None:
-    recorder = Recorder.open(folder, run_id, session, TraceSettings(sessions=sessions, runs=runs))
+    recorder = Recorder.open(folder, run_id, Owner(session), TraceSettings(sessions=sessions, runs=runs))
     with recorder.step("ingest", f"run {run_id}"):
         pass
     recorder.end("passed")
@@ -96,7 +96,7 @@ def test_of_the_sessions_the_one_used_least_recently_goes(tmp_path: Path) -> Non
 
 def test_a_run_that_goes_on_is_never_evicted(tmp_path: Path) -> None:
     settings = TraceSettings(sessions=1, runs=1)
-    going_on = Recorder.open(tmp_path, "going-on", "a", settings)
+    going_on = Recorder.open(tmp_path, "going-on", Owner("a"), settings)
     short_run(tmp_path, "b-1", "b", sessions=1, runs=1)
     short_run(tmp_path, "a-2", "a", sessions=1, runs=1)
     going_on.end("passed")
@@ -123,7 +123,7 @@ def test_a_store_above_its_size_loses_what_was_used_least_recently(
     for number in range(4):
         record(tmp_path, run_id=f"run-{number}")
     monkeypatch.setattr(retention, "MEGABYTE", 150_000)
-    going_on = Recorder.open(tmp_path, "going-on", None, TraceSettings(max_size=1))
+    going_on = Recorder.open(tmp_path, "going-on", Owner(), TraceSettings(max_size=1))
     left = kept(tmp_path)
     going_on.end("passed")
     assert "run-3" in left
@@ -139,8 +139,9 @@ def test_a_store_above_its_size_loses_what_was_used_least_recently(
 def test_processes_that_record_at_once_lose_nothing(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path\n"
-        "from selfdebug.trace.recorder import Recorder\nfrom selfdebug.trace.settings import TraceSettings\n"
-        "recorder = Recorder.open(Path(sys.argv[1]), sys.argv[2], None, TraceSettings())\n"
+        "from selfdebug.trace.owner import Owner\nfrom selfdebug.trace.recorder import Recorder\n"
+        "from selfdebug.trace.settings import TraceSettings\n"
+        "recorder = Recorder.open(Path(sys.argv[1]), sys.argv[2], Owner(), TraceSettings())\n"
         "for number in range(30):\n    with recorder.step('try') as step:\n        step.set('a', number)\n"
         "recorder.end('passed')\nsys.exit(len(recorder.warnings))\n"
     )
