@@ -91,8 +91,11 @@ def _looked_at(
     from selfdebug.static.survey import Order, chosen_files, survey
 
     complaints = read_complaints(_read(report), root) if report is not None else None
+    files = chosen_files(root, paths, include_tests)
+    if not files:
+        output.say(f"There is no Python file to look at{'' if include_tests else ' besides tests (--include-tests)'}.")
     looked_at: list[Surveyed] = []
-    for found in survey(Order(root, chosen_files(root, paths, include_tests), complaints), jobs):
+    for found in survey(Order(root, files, complaints), jobs):
         match found:
             case Unread(file, reason):
                 output.say(f"{file} was not looked at: {reason}.")

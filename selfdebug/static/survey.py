@@ -16,7 +16,8 @@ from codemods.selfdebug.static.guarding import Answer, all_guarded, answers, gua
 from codemods.selfdebug.static.optional_functions import GivesNone, optional_functions
 from codemods.selfdebug.static.optional_values import Names
 from codemods.selfdebug.static.unguarded import Unguarded, unguarded
-from selfdebug.paths import is_test_file, module_name, source_files
+from selfdebug.errors import UsageError
+from selfdebug.paths import is_source, is_test_file, module_name, source_files
 from selfdebug.static.checkers import Complaint, use_at
 from selfdebug.static.records import Spot, Surveyed, Unread
 
@@ -34,14 +35,26 @@ class Order:
 
 
 def chosen_files(root: Path, paths: Sequence[Path], include_tests: bool) -> tuple[str, ...]:
-    """The Python files of the project in or below the paths (none: all), without tests unless they are asked for."""
-    wanted = [path.resolve() for path in paths] or [root]
+    """The Python files of the project in or below the paths (none: all), without tests unless they are asked for.
+
+    Raises UsageError for a path that can hold none of them.
+    """
+    wanted = [_place_in(root, path) for path in paths] or [root]
     return tuple(
         file
         for file in source_files(root)
         if any((root / file).resolve().is_relative_to(path) for path in wanted)
         and (include_tests or not is_test_file(file))
     )
+
+
+def _place_in(root: Path, path: Path) -> Path:
+    place, top = path.resolve(), root.resolve()
+    if place.is_file() and not is_source(place.name):
+        raise UsageError(f"{path} is no Python file.")
+    if not (place.is_relative_to(top) or top.is_relative_to(place)):
+        raise UsageError(f"{path} is not in the project {root}; --root DIR names another one.")
+    return place
 
 
 def survey(order: Order, jobs: int) -> Iterator[Surveyed | Unread]:

@@ -64,6 +64,7 @@ WRONG = [30, 30, 32, 33, 34, 36, 39, 41, 42, 43]
 
 def project(folder: Path, **files: str) -> Path:
     """A project of these files (`__` for a slash)."""
+    folder.mkdir(exist_ok=True)
     (folder / "pyproject.toml").write_text("")
     for name, text in files.items():
         file = folder / (name.replace("__", "/") + ".py")
@@ -217,6 +218,36 @@ def test_what_no_checker_wrote_is_one_sentence(tmp_path: Path, data: bytes) -> N
 @pytest.mark.parametrize("data", [b"", b"Success: no issues found in 1 source file\n", b"\xff\xfe"])
 def test_a_report_without_complaints_is_none(tmp_path: Path, data: bytes) -> None:
     assert read_complaints(data, tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "said"),
+    [
+        ("notes.txt", 64, "selfdebug: notes.txt is no Python file.\n"),
+        ("../elsewhere", 64, "selfdebug: ../elsewhere is not in the project {root}; --root DIR names another one.\n"),
+        (
+            "../elsewhere/a.py",
+            64,
+            "selfdebug: ../elsewhere/a.py is not in the project {root}; --root DIR names another one.\n",
+        ),
+        (
+            "missing",
+            64,
+            "selfdebug: Invalid value for '[PATHS]...': Path 'missing' does not exist. Try 'selfdebug guard --help'.\n",
+        ),
+        ("tests", 0, "There is no Python file to look at besides tests (--include-tests).\n"),
+        ("..", 1, ""),
+        ("a.py", 1, ""),
+    ],
+)
+def test_a_path_that_holds_no_file_of_the_project_is_said_to_hold_none(
+    tmp_path: Path, path: str, code: int, said: str
+) -> None:
+    folder = project(tmp_path / "project", a=SUBJECT, tests__test_a="")
+    (folder / "notes.txt").write_text("")
+    project(tmp_path / "elsewhere", a=SUBJECT)
+    done = selfdebug("guard", path, cwd=folder)
+    assert (done.returncode, done.stderr.decode()) == (code, said.format(root=folder))
 
 
 @pytest.mark.parametrize("other", ["--fix", "--json"])
