@@ -96,11 +96,12 @@ def ci(
 
 
 def exit_code(repaired: Repair, exit_zero: bool) -> int:
-    """0 where nothing failed; 1 for failing tests, repaired or not; errors keep their own code."""
+    """0 where nothing failed; 1 for failing tests, repaired or not; errors and runs without a test keep their code."""
     code = repaired.exit_code
-    if code not in (ExitCode.PASS, ExitCode.STILL_FAILING, ExitCode.NO_PROJECT_FRAME, ExitCode.ROLLED_BACK):
+    is_judged = code in (ExitCode.PASS, ExitCode.STILL_FAILING, ExitCode.NO_PROJECT_FRAME, ExitCode.ROLLED_BACK)
+    if not is_judged or not repaired.failures:
         return code
-    return 1 if repaired.failures and not exit_zero else 0
+    return 0 if exit_zero else 1
 
 
 def _prefix(root: Path) -> str:

@@ -180,6 +180,8 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
         (NOTHING_FAILED, (0, 0)),
         (KEPT, (1, 0)),
         (ROLLED_BACK, (1, 0)),
+        (failed_run(1, "no-tests", "pytest collected no tests."), (1, 1)),
+        (failed_run(1, "timeout", "pytest took too long."), (1, 1)),
         (failed_run(130, "interrupted", "Interrupted."), (130, 130)),
         (failed_run(3, "internal-error", "Oh."), (3, 3)),
     ],
