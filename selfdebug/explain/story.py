@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from selfdebug.explain import answers
 from selfdebug.explain.facts import Facts
-from selfdebug.explain.wording import doubts
+from selfdebug.explain.wording import doubts, how_it_ended
 from selfdebug.trace.queries.base import Answer
 from selfdebug.trace.records import Trace
 
@@ -20,7 +20,7 @@ def story(trace: Trace) -> Answer:
 
 
 def _parts(facts: Facts) -> Iterator[str]:
-    yield f"Run {facts.trace.run.id} {facts.trace.run.status}."
+    yield f"Run {facts.trace.run.id} {how_it_ended(facts)}."
     yield "What failed"
     yield from _indented(answers.what_happened(facts, ""))
     if facts.get("location.file"):

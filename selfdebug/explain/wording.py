@@ -7,6 +7,7 @@ from typing import Any
 
 from selfdebug.explain.facts import Facts, TrialFact
 from selfdebug.trace.queries.base import cut, shown
+from selfdebug.trace.records import RunStatus
 
 MAX_LISTED = 8
 """Members of a list that an answer tells before it says how many more there are."""
@@ -15,6 +16,12 @@ MAX_LISTED = 8
 def inline(value: Any) -> str:
     """A recorded value on one line, bounded, without its last full stop."""
     return cut(shown(value).replace("\n", " ").rstrip(". "), 300)
+
+
+def how_it_ended(facts: Facts) -> str:
+    """What follows "the run" in a sentence."""
+    status = str(facts.trace.run.status)
+    return f"was {status}" if status == RunStatus.INTERRUPTED else status
 
 
 def exception_text(value: Any) -> str:

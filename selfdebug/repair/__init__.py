@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from codemods.selfdebug.registry import guards
 from selfdebug.config import Settings
-from selfdebug.errors import ExitCode, PytestRunError
+from selfdebug.errors import ExitCode, PytestRunError, SelfdebugError
 from selfdebug.model import Outcome, ProbeReport, Repair
 from selfdebug.pytest_process import Interpreter, adopting
 from selfdebug.repair.bench import Bench, Events
@@ -67,9 +67,7 @@ def repair(
 
 
 def _begun(bench: Bench, log: bytes | None, work: Work) -> Repair:
-    with bench.step("ingest", "reading what fails") as step:
-        found = ingest(bench, log)
-        record.ingest(step, found.failures, "pytest" if log is None else "the captured log")
+    found = ingest(bench, log)
     if isinstance(found, Ended):
         return ended(bench, found)
     from selfdebug.repair import loop
@@ -90,14 +88,19 @@ def _recorded(bench: Bench, done: Repair) -> Repair:
     return replace(done, warnings=(*done.warnings, *bench.recorder.warnings))
 
 
-def _record_early_end(bench: Bench) -> None:
-    """What a run that an error ended leaves in the trace; nothing where the run has ended in order."""
+def _record_other_end(bench: Bench, status: RunStatus, sentence: str) -> None:
+    """What a run without a report leaves in the trace: an error ended it, or it only looked (without a sentence)."""
     recorder = bench.recorder
-    if recorder.is_open and bench.originals and not bench.settings.dry_run:
+    if not recorder.is_open:
+        return
+    if bench.originals and not bench.settings.dry_run:
         with recorder.step("rollback", "putting everything back") as step:
-            record.rolled_back(step, "an error ended the run", tuple(bench.originals))
+            record.rolled_back(step, sentence, tuple(bench.originals))
             record.files_checked(step, tuple(bench.originals), bench.conflicts)
-    recorder.end(RunStatus.CRASHED)
+    elif sentence:
+        with recorder.step("report", "the end of the run") as step:
+            record.ended_early(step, sentence)
+    recorder.end(status)
 
 
 _STATUS = {
@@ -136,11 +139,19 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
         bench.meanwhile = partial(_load_the_rest, workspace)
         if recovery is not None:
             bench.warnings.append(recovery.sentence)
+        status, sentence = RunStatus.CRASHED, "An error of selfdebug itself ended the run."
         try:
             yield bench
+            status, sentence = RunStatus.LOOKED, ""
+        except SelfdebugError as error:
+            status, sentence = RunStatus.FAILED, str(error)
+            raise
+        except KeyboardInterrupt:
+            status, sentence = RunStatus.INTERRUPTED, "It was interrupted."
+            raise
         finally:
             bench.side_by_side.close()
-            _record_early_end(bench)
+            _record_other_end(bench, status, sentence)
 
 
 def _load_the_rest(workspace: Workspace) -> None:

@@ -38,7 +38,14 @@ class Ended:
 
 
 def ingest(bench: Bench, log: bytes | None) -> Ingested | Ended:
-    """Find out what fails. Raises PytestRunError when pytest gives no usable answer."""
+    """Find out what fails, as the first step of a run. Raises PytestRunError when pytest gives no usable answer."""
+    with bench.step("ingest", "reading what fails") as step:
+        found = _failing(bench, log)
+        record.ingest(step, found.failures, "pytest" if log is None else "the captured log")
+    return found
+
+
+def _failing(bench: Bench, log: bytes | None) -> Ingested | Ended:
     if log is None:
         bench.say("ingest", "running the tests")
         return _of_run(bench, _first_run(bench, bench.settings.node_ids))

@@ -43,8 +43,7 @@ def why(settings: Settings, log: bytes | None, question: Question, events: Event
     Nothing is written into the project. Raises PytestRunError when pytest gives no usable answer.
     """
     with open_bench(settings, events) as bench:
-        with bench.step("ingest", "reading what fails"):
-            found = ingest(bench, log)
+        found = ingest(bench, log)
         if isinstance(found, Ended) and not found.failures:
             return Answer((), found.sentence, tuple(bench.warnings))
         failures = {failure.node_id: failure for failure in reversed(found.failures) if failure.node_id is not None}

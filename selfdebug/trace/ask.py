@@ -58,7 +58,7 @@ def load(folder: Path, owner: Owner, run_id: Any = None) -> Trace | Answer:
 
 
 def visible(store: Store, owner: Owner, limit: int = 1) -> list[Run]:
-    """The completed runs of a caller, the one that ended last first."""
+    """The completed runs of a caller, the one that ended last first, behind them those that only looked."""
     return store.completed(owner.session, limit=limit)
 
 

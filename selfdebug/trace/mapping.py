@@ -314,6 +314,12 @@ def reported(step: StepWriter, repair: Repair) -> None:
     step.describe(repair.sentence, f"The run ended: {repair.exit_reason}.")
 
 
+def ended_early(step: StepWriter, sentence: str) -> None:
+    """Why a run ended without a report, and with every file as it was."""
+    step.set("result.sentence", Seen(sentence))
+    step.describe(sentence, "The run ended early.")
+
+
 def confirmed(step: StepWriter, judged: Trial, run: PytestRun, targets: Sequence[str]) -> None:
     """Check a plausible trial against a plain run from disk in a fresh process; a disagreement is a finding."""
     step.check(integrity.verdict_confirmed(judged, run, targets))

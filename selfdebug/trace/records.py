@@ -25,6 +25,8 @@ class RunStatus(StrEnum):
     ROLLED_BACK = "rolled back"
     INTERRUPTED = "interrupted"
     CRASHED = "crashed"
+    LOOKED = "only looked"
+    """In order, of a command that repairs nothing: `why`, `probe`."""
 
 
 @dataclass(frozen=True, slots=True)

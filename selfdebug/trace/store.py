@@ -124,12 +124,12 @@ class Store:
         return _run(row) if row else None
 
     def completed(self, session: str | None, shelf: str = "session", limit: int = 1) -> list[Run]:
-        """The completed runs of one owner, the one that ended last first."""
+        """The completed runs of one owner, the one that ended last first, behind them those that only looked."""
         with as_store_errors(self.folder):
             rows = self._db.execute(
                 f"SELECT {_RUN_COLUMNS} FROM runs WHERE shelf = ? AND session IS ? AND status IS NOT NULL"
-                " ORDER BY ended DESC, started DESC, id DESC LIMIT ?",
-                (shelf, session, limit),
+                " ORDER BY status = ?, ended DESC, started DESC, id DESC LIMIT ?",
+                (shelf, session, RunStatus.LOOKED, limit),
             ).fetchall()
         return [run for run in map(_run, rows) if run is not None]
 

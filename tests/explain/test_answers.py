@@ -111,7 +111,9 @@ CASES = (
     Case("nothing failed", "how long", "how-long", "1 start of pytest took 0.25 s", ("ingest#0",)),
     Case("crashed", "why did you crash?", "why-rolled-back", "ended before it was over", ("try#6",)),
     Case("crashed", "why did you stop", "why-rolled-back", "during or after try#6", ("try#6",)),
-    Case("interrupted", "why did you stop", "why-rolled-back", "I did not roll back: the run interrupted", ("try#6",)),
+    Case(
+        "interrupted", "why did you stop", "why-rolled-back", "I did not roll back: the run was interrupted", ("try#6",)
+    ),
     Case("never tried", "why not or-default", "why-not-guard", "but never tried it", ("propose#5",)),
     Case("moved", "why this file", "why-file", "The patch went to shop/other.py, at the caller", ("keep#8",)),
     Case(
@@ -210,7 +212,8 @@ def test_the_story_cites_only_steps_of_the_run(traces: dict[str, Trace], run: st
     cited = set(re.findall(r"[a-z_]+#\d+", text))
     assert cited
     assert cited <= {step.id for step in trace.steps}
-    assert f"Run {run} {trace.run.status}." in text
+    how = {"interrupted": "was interrupted"}.get(str(trace.run.status), trace.run.status)
+    assert f"Run {run} {how}." in text
 
 
 def test_the_story_tells_all_that_a_person_asks(traces: dict[str, Trace]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from selfdebug.explain.facts import Facts, TrialFact, named
 from selfdebug.explain.subject import asked_guards, is_guard
-from selfdebug.explain.wording import MAX_LISTED, inline, span, verdicts
+from selfdebug.explain.wording import MAX_LISTED, how_it_ended, inline, span, verdicts
 from selfdebug.terminal import counted
 
 
@@ -22,7 +22,7 @@ def why_patch(facts: Facts, question: str) -> Iterator[str]:
         written = {write.key: write.value for write in step.writes}
         candidate = written.get("patch.candidate") or {}
         why = inline(written.get("patch.reason"))
-        yield f"I kept {named(candidate)} in {written.get('patch.file')} because {why} [{step.id}]."
+        yield f"I kept {named(candidate)} in {written.get('patch.file')}: {why} [{step.id}]."
         if step.because:
             trial = next((one for one in facts.trials if one.step == step.because), None)
             said = f"{trial.verdict}: {inline(trial.detail)}" if trial else step.rule
@@ -102,12 +102,12 @@ def why_rolled_back(facts: Facts, _question: str) -> Iterator[str]:
         if backup and backup.value:
             yield f"The best attempt is kept as {', '.join(map(str, backup.value))} [{backup.step}]."
         yield from rejected(facts)
-    elif facts.trace.run.status == "crashed":
+    elif facts.trace.run.status == "crashed" and facts.get("result.sentence") is None:
         yield from _cut_short(facts)
     else:
         status, result = facts.trace.run.status, facts.get("result.sentence")
         ended = f" {inline(result.value)} [{result.step}]." if result else ""
-        yield f"I did not roll back: the run {status}.{ended}"
+        yield f"I did not roll back: the run {how_it_ended(facts)}.{ended}"
         if status != "passed":
             yield from rejected(facts)
 

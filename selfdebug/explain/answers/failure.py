@@ -8,7 +8,7 @@ from typing import Any
 
 from selfdebug.explain.facts import Fact, Facts
 from selfdebug.explain.subject import asked_name
-from selfdebug.explain.wording import MAX_LISTED, exception_text, inline
+from selfdebug.explain.wording import MAX_LISTED, exception_text, how_it_ended, inline
 from selfdebug.terminal import counted
 from selfdebug.trace.queries.base import cut, shown
 
@@ -32,7 +32,7 @@ def what_happened(facts: Facts, _question: str) -> Iterator[str]:
     if result:
         yield f"{inline(result.value)} [{result.step}]."
     else:
-        yield f"The run {facts.trace.run.status}."
+        yield f"The run {how_it_ended(facts)}."
 
 
 def why_file(facts: Facts, question: str) -> Iterator[str]:
