@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from selfdebug.errors import ExitCode, InputError
 from selfdebug.model import Failure, FinalStatus, Outcome, PytestRun, When
 from selfdebug.pytest_process import PytestStartError
+from selfdebug.pytest_process.last_words import last_telling_lines
 from selfdebug.repair.bench import Bench
 from selfdebug.stages.failures import read_log
 from selfdebug.stages.failures.node_ids import node_ids_to_run
@@ -175,7 +176,9 @@ def _of_run(bench: Bench, run: PytestRun) -> Ingested | Ended:
             return Ingested(run.failures, run)
         return _outside(run.failures, run)
     if run.exit_code == _EXIT_NO_TESTS or not run.outcomes:
-        sentence = f"pytest collected no tests under {bench.settings.root}; check --root, --module and --pytest-args."
+        said = f" ({last_telling_lines(run.output)})" if run.exit_code == _EXIT_USAGE else ""
+        where = bench.settings.root
+        sentence = f"pytest collected no tests under {where}{said}; check --root, --module and --pytest-args."
         return _still_failing("no-tests", sentence, (), run)
     passed = sum(1 for _, outcome in run.outcomes if outcome is Outcome.PASSED)
     return Ended(

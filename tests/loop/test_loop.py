@@ -208,6 +208,13 @@ def test_each_end_has_its_code_and_changes_nothing(
     assert contents(root) == before
 
 
+def test_what_pytest_says_of_its_arguments_is_repeated(tmp_path: Path) -> None:
+    root = project(tmp_path, {"test_a.py": "def test_a(): pass\n"})
+    done = run(root, node_ids=("nowhere.py",))
+    assert (done.exit_code, done.exit_reason) == (1, "no-tests")
+    assert " (ERROR: file or directory not found: nowhere.py); check --root, --module and " in done.sentence
+
+
 def test_a_failure_of_the_log_that_does_not_happen_is_said_so(tmp_path: Path) -> None:
     root = repository(tmp_path, {"users.py": USERS, "test_users.py": "def test_a():\n    pass\n"})
     log = b"""
