@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import os
 import signal
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from selfdebug.runtime import PLUGIN_FOLDER
 from selfdebug.runtime.path._selfdebug_plugin.guarded import guarded
 from selfdebug.runtime.path._selfdebug_plugin.journal import Journal
-from selfdebug.runtime.path._selfdebug_plugin.peeking import look_up
+from selfdebug.runtime.path._selfdebug_plugin.peeking import MISSING, UNKNOWN, attribute, look_up
 from selfdebug.runtime.path._selfdebug_plugin.peeking import outline as peek
+from selfdebug.runtime.path._selfdebug_plugin.plans import clock
 from selfdebug.runtime.path._selfdebug_plugin.redaction import LONGEST, is_code_name, is_secret_name, redact
 from selfdebug.runtime.path._selfdebug_plugin.values import outline, render, snapshot
 from selfdebug.runtime.path._selfdebug_plugin.watching import Watch
@@ -99,6 +101,72 @@ def test_an_item_is_named_by_its_key_or_by_its_container() -> None:
     chains.append(Watch("table[field]", "table", "item-of", "field"))
     seen = {key: token[2] for key, token in look_up(chains, names, {}).items() if token is not None}
     assert (seen["passwords[0]"], seen["ages[0]"], seen["table[field]"]) == ("<redacted>", "17", "<redacted>")
+
+
+class Plain:
+    """An object with attributes of all kinds, whose class has some, too."""
+
+    default = "of the class"
+
+    def __init__(self) -> None:
+        self.own: object = None
+
+    def method(self) -> None:
+        raise AssertionError("nobody asks")
+
+    @staticmethod
+    def unbound() -> None:
+        raise AssertionError("nobody asks")
+
+    @classmethod
+    def made(cls) -> None:
+        raise AssertionError("nobody asks")
+
+    @property
+    def computed(self) -> None:
+        raise AssertionError("nobody asks")
+
+
+class Open(Plain):
+    """Its attributes may be anything."""
+
+    def __getattr__(self, name: str) -> None:
+        raise AssertionError("nobody asks")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *(("own", None), ("default", "of the class"), ("other", MISSING)),
+        *((name, UNKNOWN) for name in ("method", "unbound", "made", "computed")),
+    ],
+)
+def test_an_attribute_is_looked_up_without_running_code_or_asking_for_all_of_them(name: str, expected: object) -> None:
+    owner = Plain()
+    assert attribute(owner, name) is expected
+    # Since Python 3.11 an object has no dictionary before somebody asks for it, and is slower afterwards.
+    assert [each for each in gc.get_referents(owner) if type(each) is dict] == []
+
+
+@pytest.mark.parametrize("name", ["default", "method", "unbound", "made"])
+def test_an_attribute_of_the_object_comes_before_one_of_its_class(name: str) -> None:
+    owner = Plain()
+    value = Plain().method if name in ("method", "unbound") else object()
+    setattr(owner, name, value)
+    assert attribute(owner, name) is value
+
+
+def test_what_getattr_may_answer_is_not_known() -> None:
+    assert attribute(Open(), "other") is UNKNOWN
+    assert attribute(Open(), "own") is None
+
+
+def test_the_clock_strikes_when_few_calls_are_left() -> None:
+    tick = clock(1_200)
+    assert [number for number in range(1, 2_000) if tick()] == [200, 1_100, 1_190, 1_199, 1_200]
+    tick = clock(1)
+    assert [tick() for _ in range(3)] == [True, False, False]
+    assert clock(0)() is False
 
 
 @given(st.text(st.sampled_from("password=:'\" \\eyJ.-BEGIN/@"), max_size=300), st.integers(1, 60))

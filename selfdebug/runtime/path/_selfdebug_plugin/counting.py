@@ -12,7 +12,7 @@ from .tracebacks import Project
 Counted = List[Any]
 """A function, how often it was called, and whether it returned None: `[path, name, line, calls, returned_none]`."""
 
-MAX_CALLS = 1_000_000  # of one function; more are not counted
+MAX_CALLS = 500_000  # of one function; more are not counted: it is too dear for the clock anyway
 _ENOUGH = 3
 
 

@@ -66,6 +66,8 @@ class Monitoring:
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
         trail.cool = self._cool
+        self._seen = trail.codes
+        self._ticks = trail.ticks
         self._tool = Tool()
         self._getframe = sys._getframe
         self._disable = self._tool.api.DISABLE
@@ -91,14 +93,15 @@ class Monitoring:
         self._tool.give_back()
 
     def _on_start(self, code: CodeType, _offset: int) -> Any:
-        frame = self._getframe(1)
-        known = self._trail.code(code, frame.f_globals)
+        seen = self._seen.get(id(code))
+        known = seen[1] if seen is not None else self._trail.code(code, self._getframe(1).f_globals)
         if known is None:
             return self._disable
-        if known.ticks and self._trail.ticks():
-            self._revive(frame.f_back)
+        if known.ticks and self._ticks():
+            self._revive(self._getframe(1).f_back)
         if known.is_silent:
             return None if known.ticks else self._disable
+        frame = self._getframe(1)
         if not known.is_armed:
             known.is_armed = True
             self._tool.watch(code, self._all)

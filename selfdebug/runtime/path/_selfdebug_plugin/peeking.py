@@ -119,8 +119,9 @@ def _function_of(descriptor: Any) -> types.FunctionType | None:
 def _beside_method(owner: Any, name: str, function: types.FunctionType) -> Any:
     """What the object itself has under the name of a method; UNKNOWN where it is that method."""
     value = _INSTANCE_FIRST(owner, name)
-    bound = value.__func__ if type(value) is types.MethodType else value
-    return UNKNOWN if bound is function else value
+    if type(value) is types.MethodType and (value.__self__ is owner or value.__self__ is type(owner)):
+        return UNKNOWN if value.__func__ is function else value
+    return UNKNOWN if value is function else value
 
 
 def _in_slot(slot: types.MemberDescriptorType, owner: Any) -> Any:

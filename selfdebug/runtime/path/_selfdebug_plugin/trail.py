@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Iterator, List
 
 from .peeking import Token, look_up, token
-from .plans import Clock, Plan, described, is_function
+from .plans import Plan, clock, described, is_function
 from .tracebacks import Project
 from .watching import NOTHING, Lines, Watched, watched_lines
 
@@ -70,16 +70,17 @@ class Code:
 class Trail:
     """The events of one process, and how they are recorded; with a `plan`, of what that names.
 
-    `cool` is called with code whose lines are not wanted any more for a while.
+    `cool` is called with code whose lines are not wanted any more for a while. `ticks` is to be called with each call
+    of a function of the clock; it returns whether all code is to be looked at anew.
     """
 
     def __init__(self, project: Project, plan: Plan | None = None) -> None:
         self.cool: Callable[[Code], None] = _keep_on
         self._project = project
         self._plan = plan
-        self._clock = Clock(plan.ticks) if plan is not None else None
+        self.ticks = clock(plan.ticks if plan is not None else 0)
         # By identity: code objects of two files with the same text are equal.
-        self._codes: dict[int, tuple[CodeType, Code | None]] = {}
+        self.codes: dict[int, tuple[CodeType, Code | None]] = {}
         self._files: dict[str, Lines] = {}
         self._running: dict[int, Running] = {}
         self._numbers = itertools.count(1)
@@ -96,17 +97,17 @@ class Trail:
 
     def code(self, code: CodeType, module_globals: dict[str, Any]) -> Code | None:
         """What is known of a code object; None for one that is of no account."""
-        known = self._codes.get(id(code))
+        known = self.codes.get(id(code))
         if known is None:
             with self._lock:
-                known = self._codes[id(code)] = code, self._new_code(code, module_globals)
+                known = self.codes[id(code)] = code, self._new_code(code, module_globals)
         return known[1]
 
     def _new_code(self, code: CodeType, module_globals: dict[str, Any]) -> Code | None:
         path = code.co_filename
         if path not in self._project:
             return None
-        found = Code(len(self._codes), code, {})
+        found = Code(len(self.codes), code, {})
         if self._plan is not None and not found.is_imported:
             function = described(code)
             found.ticks = function in self._plan.clock
@@ -211,14 +212,10 @@ class Trail:
         running.latest[0] = ["g", next(self._sequence), running.number]
         self._keep(running.code, running.latest[0])
 
-    def ticks(self) -> bool:
-        """Count a call of a function of the clock; return whether all code is to be looked at anew."""
-        return self._clock is not None and self._clock.tick()
-
     def revive(self, frame: FrameType | None) -> list[Code]:
         """Look at all code anew, also in the frames from `frame` on upwards; return what was left alone."""
         revived = []
-        for _, code in list(self._codes.values()):
+        for _, code in list(self.codes.values()):
             if code is None or not code.lines:
                 continue
             code.count = code.calls = 0
@@ -232,7 +229,7 @@ class Trail:
         """Take up the frames that began while their code was left alone, the outermost first."""
         unseen: list[tuple[FrameType, Code]] = []
         while frame is not None:
-            _, code = self._codes.get(id(frame.f_code), (None, None))
+            _, code = self.codes.get(id(frame.f_code), (None, None))
             if code is not None and not code.is_silent and self.running(frame) is None:
                 unseen.append((frame, code))
             frame = frame.f_back
