@@ -84,7 +84,7 @@ class Statement:
             parent = parent.parent
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """A file to be edited. `text` is decoded without the BOM and keeps every line end."""
 

@@ -102,7 +102,7 @@ pytest_options = _stack(
         "node_ids",
         multiple=True,
         metavar="NODEID",
-        help="A test, file or folder to repair, as pytest names it; repeatable. Default: all that fail.",
+        help="A test, file or folder, as pytest names it; repeatable. Default: all that fail.",
     ),
     interpreter_options,
     log_root_option,

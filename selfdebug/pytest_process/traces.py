@@ -15,7 +15,7 @@ _KINDS = {"r": "return", "y": "yield", "u": "unwind"}
 _SPACE = 4  # numbers between two events, for what is put in between
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Code:
     file: str
     function: str

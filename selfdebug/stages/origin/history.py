@@ -44,7 +44,7 @@ class Store:
     target: ast.Attribute | ast.Subscript
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class History:
     """A trace with the programs that it went through; `program_of` gives None for a file that cannot be parsed."""
 

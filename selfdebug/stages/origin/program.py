@@ -29,7 +29,7 @@ _COMPREHENSION_NAMES: dict[type, str] = {
 }
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """One parsed file of the project."""
 
