@@ -27,6 +27,8 @@ MEASURED = (
     *("runtime/", "static/", "warm/"),
 )
 """The tests of code that runs only in processes which they start."""
+SWEEPS = ("warm/test_tiers_agree.py",)
+"""Of these, those that take the same code through many programs: what they run of it the others run as well."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -82,5 +84,5 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for name in STARTS_COVERAGE:
         os.environ.pop(name, None)
     tests = item.path.relative_to(Path(__file__).parent).as_posix()
-    if IS_MEASURED and tests.startswith(MEASURED):
+    if IS_MEASURED and tests.startswith(MEASURED) and not tests.startswith(SWEEPS):
         os.environ["COVERAGE_PROCESS_START"] = coverage_of_children()
