@@ -72,9 +72,9 @@ class Folder:
         return cls(os.open(path, _FOLDER_FLAGS), os.fspath(path))
 
     @property
-    def path(self) -> Path:
+    def place(self) -> str:
         """Where it was when it was opened."""
-        return Path(self._place)
+        return self._place
 
     @property
     def name(self) -> str:

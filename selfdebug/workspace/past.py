@@ -44,8 +44,8 @@ def _unfinished(known: dict[str, RunState]) -> list[str]:
 
 def history(state: Folder) -> tuple[JournalRun, ...]:
     """Every remembered run, oldest first."""
-    runs = state.path / RUNS_NAME
-    return tuple(run.summary(run_id, str(runs / run_id)) for run_id, run in states(state).items())
+    runs = f"{state.place}/{RUNS_NAME}"
+    return tuple(run.summary(run_id, f"{runs}/{run_id}") for run_id, run in states(state).items())
 
 
 def finish(project: Project, state: Folder, run_id: str) -> Recovery:

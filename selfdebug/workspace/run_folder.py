@@ -49,7 +49,7 @@ class RunFolder:
     @property
     def path(self) -> str:
         """Where the folder is, as text for a person."""
-        return str(self._folder.path)
+        return self._folder.place
 
     @property
     def run_id(self) -> str:
