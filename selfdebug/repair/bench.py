@@ -222,7 +222,7 @@ class Bench:
         try:
             return Source.parse(self.read(file))
         except RefusedError as error:
-            return f"{file} cannot be edited: {error}"
+            return f"{file} cannot be edited: {error}."
         except SelfdebugError as error:
             return str(error)
 

@@ -9,6 +9,7 @@ from selfdebug.model import Diagnosis, ExceptionRecord, Failure, FaultKind, Faul
 from selfdebug.paths import is_test_file
 from selfdebug.repair.bench import Bench
 from selfdebug.repair.grouping import MAX_SCREENED, Group, node_ids
+from selfdebug.repair.hints import raised_where
 from selfdebug.repair.origins import traced_origin, traced_run
 from selfdebug.stages.diagnose import diagnose
 from selfdebug.stages.locate import MISTAKES, Unlocated, locate, locate_call
@@ -109,7 +110,7 @@ def _places(bench: Bench, failure: Failure) -> tuple[LocatedSite, ...] | NotDiag
         return NotDiagnosed(f"{leaf.exception.short_type} of {failure.node_id} has no frame inside the project.")
     if not frames:
         return NotDiagnosed(
-            f"{leaf.exception.short_type} is raised in the test itself ({leaf.deepest.place}), not in the project; "
+            f"{leaf.exception.short_type} is raised {raised_where(leaf)}; "
             "tests are never edited (--include-tests allows it)."
         )
     source = bench.source(frames[0].file or "")

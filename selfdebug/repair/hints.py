@@ -26,8 +26,8 @@ def hint(failure: Failure, root: Path) -> Hint:
     frame = leaf.deepest_source
     exception = leaf.exception
     if frame is None or frame.place is None:
-        where = f"in the test itself ({leaf.deepest.place})" if leaf.deepest else "outside the project"
-        return Hint(f"{exception.short_type} is raised {where}: {exception.message}", is_repairable=False)
+        sentence = f"{exception.short_type} is raised {raised_where(leaf)}: {exception.message}"
+        return Hint(sentence, is_repairable=False)
     source = _source(root, frame)
     if isinstance(source, str):
         return Hint(f"{exception.short_type} at {frame.place}: {source}", is_repairable=False)
@@ -36,6 +36,16 @@ def hint(failure: Failure, root: Path) -> Hint:
         return Hint(f"{exception.short_type} at {frame.place}: {location.reason}", is_repairable=False)
     sentence = diagnose(failure, location, (), (), ()).sentence
     return Hint(sentence, is_repairable=location.kind is not FaultKind.ASSERTION)
+
+
+def raised_where(leaf: Failure) -> str:
+    """Where an exception comes from that was raised in no frame of the project but a test's."""
+    if leaf.deepest is None:
+        return "outside the project"
+    last, test = leaf.frames[-1], leaf.deepest.place
+    if last.file is not None:
+        return f"in the test itself ({test})"
+    return f"outside the project ({last.path}:{last.line}), in what the test itself called ({test})"
 
 
 def _source(root: Path, frame: Frame) -> Source | str:

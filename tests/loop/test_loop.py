@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -206,6 +207,25 @@ def test_each_end_has_its_code_and_changes_nothing(
     assert done.sentence.count("\n") == 0
     assert done.files_patched == ()
     assert contents(root) == before
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (
+            {"test_a.py": "import json\ndef test_a():\n    json.loads(None)\n"},
+            r"outside the project \(.*json.__init__\.py:\d+\), in what the test itself called \(test_a\.py:3\); ",
+        ),
+        (
+            {"a.py": "def f(:\n", "test_a.py": "import a\ndef test_a(): pass\n"},
+            r"^a\.py cannot be edited: line 1 does not parse: invalid syntax\. Nothing was changed\.$",
+        ),
+    ],
+    ids=["raised in a library", "no Python"],
+)
+def test_why_nothing_can_be_edited_is_said(tmp_path: Path, files: dict[str, str], said: str) -> None:
+    done = run(project(tmp_path, files))
+    assert re.search(said, done.sentence), done.sentence
 
 
 def test_what_pytest_says_of_its_arguments_is_repeated(tmp_path: Path) -> None:
