@@ -51,10 +51,11 @@ def invoke(arguments: list[str]) -> int:
 
 
 def _usage_sentence(error: click.ClickException) -> str:
-    """click's own message, and where to read on when it knows the command that was misused."""
+    """click's own message on one line, and where to read on when it knows the command that was misused."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f" Try '{context.command_path} --help'." if context is not None else ""
-    return error.format_message() + hint
+    said = " ".join(error.format_message().split())
+    return said + ("" if said.endswith((".", "?)")) else ".") + hint
 
 
 def _internal_sentence(error: Exception) -> str:

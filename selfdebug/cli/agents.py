@@ -17,7 +17,7 @@ from selfdebug.explain.settings import load
 from selfdebug.workspace.state import find_state_dir
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=options.Commands, invoke_without_command=True)
 @click.option(
     "--root",
     "roots",
@@ -71,7 +71,7 @@ def install_mcp(client: str, mode: str, root: Path | None) -> int:
     return 0
 
 
-@click.group("skill")
+@click.group("skill", cls=options.Commands)
 def skill_group() -> None:
     """The skill that teaches an agent how to explain a run."""
 

@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 _MEGABYTE = 1_000_000
 _BLOCK = 1 << 20
+_WHOLE = 1000
+"""Characters that no first sentence of a help has."""
+
+
+class Commands(click.Group):
+    """A group whose help tells the whole first sentence of each command; click cuts it off at the end of the line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names of the commands and their sentences, broken where the terminal ends."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.get_short_help_str(_WHOLE)) for name, command in commands if command is not None]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
 
 def _path(**kwargs: Any) -> click.Path:

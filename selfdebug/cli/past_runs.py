@@ -22,7 +22,7 @@ from selfdebug.trace.store import Store
 from selfdebug.workspace import JournalRun, Workspace
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=options.Commands, invoke_without_command=True)
 @options.root_option
 @options.json_option
 @click.pass_context

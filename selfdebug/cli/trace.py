@@ -45,7 +45,7 @@ def show(answer: Answer, query: str, as_json: bool) -> int:
     return 0 if answer.found else NOT_FOUND
 
 
-class _Queries(click.Group):
+class _Queries(options.Commands):
     """One command a query; a name may be written with dashes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -71,6 +71,13 @@ def test_every_command_has_help(name: str) -> None:
     assert b"-h, --help" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["runs", "trace", "mcp", "skill"])
+def test_no_sentence_of_a_command_is_cut_off(name: str) -> None:
+    listed = selfdebug(name, "--help").stdout.decode().partition("Commands:\n")[2]
+    assert listed
+    assert not [line for line in listed.splitlines() if line.endswith("...")]
+
+
 def test_the_version() -> None:
     done = process("--version")
     assert done.stdout == f"selfdebug {__version__}\n".encode()
@@ -102,7 +109,8 @@ def test_click_completes_the_commands() -> None:
         (["run", "--pytest-args", "'"], "--pytest-args cannot be split into arguments: No closing quotation."),
         (["run", "no.log"], "Cannot read the log no.log: No such file or directory."),
         (["run", "."], "Cannot read the log .: Is a directory."),
-        (["schema", "run", "extra"], "Got unexpected extra argument"),
+        (["schema", "run", "extra"], "Got unexpected extra argument (extra). Try 'selfdebug schema --help'."),
+        (["mcp", "install"], "'--client'. Choose from: claude, codex, cursor, vscode. Try 'selfdebug mcp install -"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_64(tmp_path: Path, arguments: list[str], sentence: str) -> None:
