@@ -175,7 +175,11 @@ def timed(command: Command) -> tuple[float, float]:
         child = subprocess.Popen(
             [sys.executable, "-m", "selfdebug", *command.arguments], cwd=command.root, stdout=output, stderr=sys.stderr
         )
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except KeyboardInterrupt:
+            child.terminate()
+            raise
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -138,23 +138,44 @@ class _Batch:
 
     def repair(self) -> None:
         """Run the jobs of this shard that are not finished yet."""
-        mine = share_of([job for project in self.projects for job in project.jobs], self.request.shard)
+        mine = frozenset(share_of([job for project in self.projects for job in project.jobs], self.request.shard))
+        left = [(project, self._left(project, mine)) for project in self.projects]
+        self._learn_outcomes([project for project, jobs in left if len(jobs) > 1 and not project.known])
         waiting: dict[Future[Reply], Job] = {}
-        for project in self.projects:
-            finished = project.ledger.finished() if self.request.resume else {}
-            for job in project.jobs:
-                if job not in mine or job.id in self.results:
-                    continue
-                if job.id in finished:
-                    self.results[job.id] = finished[job.id][0]
-                    project.originals.update(finished[job.id][1])
-                    continue
+        for project, jobs in left:
+            for job in jobs:
                 order = project.order(job.id, RepairTests(project.known), job.node_ids)
                 waiting[self.pool.submit(isolated, order, self.request.retries)] = job
         if self.results and waiting:
             self.events(Progress("batch", f"{len(self.results)} finished jobs are taken over"))
         for future, job in self._as_they_end(waiting, "batch", lambda job: job.cause):
             self._take_result(job, reply_of(future))
+
+    def _left(self, project: _Project, mine: Collection[Job]) -> list[Job]:
+        """Those of `mine` in a project that have no result; takes over the results that an earlier batch left."""
+        finished = project.ledger.finished() if self.request.resume else {}
+        left: list[Job] = []
+        for job in project.jobs:
+            if job not in mine or job.id in self.results:
+                continue
+            if job.id in finished:
+                self.results[job.id] = finished[job.id][0]
+                project.originals.update(finished[job.id][1])
+            else:
+                left.append(job)
+        return left
+
+    def _learn_outcomes(self, projects: Sequence[_Project]) -> None:
+        """Run what the logs of these projects name, once, as otherwise each job would find out what else fails."""
+        waiting: dict[Future[Reply], _Project] = {}
+        for project in projects:
+            named = [node_id for job in project.jobs for node_id in job.node_ids]
+            order = project.order("outcomes", FindCauses(), named)
+            waiting[self.pool.submit(isolated, order, self.request.retries)] = project
+        for future, project in self._as_they_end(waiting, "outcomes", lambda project: project.target.project):
+            answer = reply_of(future).answer
+            if isinstance(answer, Causes):
+                project.known = answer.outcomes
 
     def _take_result(self, job: Job, reply: Reply) -> None:
         project = next(project for project in self.projects if project.target.project == job.project)

@@ -189,6 +189,23 @@ def test_finished_jobs_are_not_run_again_until_the_project_changes(project: Path
     assert (done.exit_code, done.exit_reason) == (1, "incomplete")
 
 
+def test_what_a_log_names_is_run_once_for_all_jobs(project: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    record = f"    import os\n    open({str(ran)!r}, 'a').write(os.getcwd() + '\\n')\n"
+    (project / "test_names.py").write_text(TESTS.replace("def test_size():\n", f"def test_size():\n{record}"))
+    shown: list[Progress] = []
+    done, _ = run_batch(request(project, retries=0), shown.append)
+    assert [result.state for result in done.results] == [JobState.REPAIRED] * 2
+    assert [event.stage for event in shown if event.done == 0 and event.message.endswith("to do")] == [
+        "outcomes",
+        "batch",
+        "check",
+    ]
+    (other,) = (result.job for result in done.results if result.job.node_ids == ("test_names.py::test_name",))
+    runs = [line for line in ran.read_text().splitlines() if other.id in line]
+    assert len(runs) == 1  # in the run of the whole suite; without the patch it failed before
+
+
 @pytest.mark.parametrize("other", [{"timeout": 9.0}, {"memory_limit": 900}, {"max_candidates": 1}])
 def test_other_limits_may_end_in_another_result(tmp_path: Path, other: dict[str, Any]) -> None:
     settings = Settings(root=tmp_path)
