@@ -66,6 +66,11 @@ def test_what_cannot_be_edited_is_refused(before: bytes, guard: Guard) -> None:
         edited(before, guard, 2, 4)
 
 
+def test_a_default_is_written_in_the_encoding_of_the_file(guard: Guard) -> None:
+    before = b"# coding: latin-1\na = x.y  # \xe4\n"
+    assert edited(before, guard, 2, 4, Parameters("'\xe9'")) == before.replace(b"x.y", b"(x or '\xe9').y")
+
+
 def test_a_default_that_the_encoding_lacks_is_refused(guard: Guard) -> None:
     with pytest.raises(RefusedError, match="cannot be written in"):
         edited(b"# coding: latin-1\na = x.y\n", guard, 2, 4, Parameters("'\u65e5'"))
