@@ -16,6 +16,7 @@ from selfdebug.paths import (
     posix,
     source_files,
 )
+from selfdebug.stages.failures import read_log
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,33 @@ def test_a_relative_path_starts_from_the_folder_the_runner_was_in() -> None:
     paths = ProjectPaths(None, "/repo")
     assert paths.relative("../../src/a.py", ["/repo/tools/ci"]) == "src/a.py"
     assert paths.relative("tests/test_a.py", ["/repo/services/api"]) == "services/api/tests/test_a.py"
+
+
+FROM_A_FOLDER_BELOW = """\
+============================= test session starts ==============================
+rootdir: /srv/repo
+collected 1 item
+
+../tests/test_a.py F                                                     [100%]
+
+=================================== FAILURES ===================================
+___________________________________ test_x _____________________________________
+../tests/test_a.py:3: in test_x
+    a.f(None)
+../src/a.py:2: in f
+    return x.y
+E   AttributeError: 'NoneType' object has no attribute 'y'
+=========================== short test summary info ============================
+FAILED tests/test_a.py::test_x - AttributeError: 'NoneType' object has no attribute 'y'
+"""
+
+
+def test_the_folder_the_runner_was_in_is_told_by_the_test_that_failed(tmp_path: Path) -> None:
+    for file in ("src/a.py", "tests/test_a.py", "other/src/a.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    (failure,) = read_log(FROM_A_FOLDER_BELOW.encode(), tmp_path).failures
+    assert [frame.file for frame in failure.frames] == ["tests/test_a.py", "src/a.py"]
 
 
 @pytest.mark.parametrize(
