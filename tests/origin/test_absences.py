@@ -612,6 +612,61 @@ case(
     "app:2 literal",
 )
 
+# ---------------------------------------------------------------- containers whose own methods find nothing
+
+case(
+    "set remove",
+    """
+    def main():
+        names = {"a", "b"}
+        names.discard("a")
+        names.remove("a")
+    """,
+    "app:4 missing-key",
+    "app:2 assignment",
+    "app:3 removed",
+    "app:2 literal",
+)
+case(
+    "set remove never",
+    """
+    def main():
+        names = set()
+        names.add("b")
+        names.remove("a")
+    """,
+    "app:4 missing-key",
+    "app:2 assignment",
+    "app:3 put",
+    "app:2 constructed",
+)
+case(
+    "deque empty",
+    """
+    from collections import deque
+
+    def main():
+        queue = deque(["a"])
+        queue.popleft()
+        return queue.popleft()
+    """,
+    "app:6 missing-index",
+    "app:4 assignment",
+    "app:5 removed",
+    "app:4 constructed",
+)
+case(
+    "list remove missing",
+    """
+    def main():
+        names = ["a"]
+        names.remove("b")
+    """,
+    "app:3 missing-key",
+    "app:2 assignment",
+    "app:2 literal",
+)
+
 
 @pytest.mark.parametrize("name", TABLE)
 def test_the_chain_is_that_of_the_table(name: str, followed: dict[str, Sequence[Link]]) -> None:

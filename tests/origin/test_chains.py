@@ -1253,6 +1253,114 @@ case(
     settings="HOST = None\n",
 )
 
+# ---------------------------------------------------------------- constructors that are inherited, and copies
+
+case(
+    "inherited init",
+    """
+    class Base:
+        def __init__(self, *parts, kind=None):
+            self.kind = kind
+
+    class One(Base):
+        pass
+
+    class Two(Base):
+        pass
+
+    def main():
+        made = [One(Two("x"), 1), Two(None)]
+        return made[1].kind.upper()
+    """,
+    "app:3 attribute",
+    "app:2 default",
+)
+case(
+    "inherited init alone",
+    """
+    class Base:
+        def __init__(self, *parts, kind=None):
+            self.kind = kind
+
+    class One(Base):
+        pass
+
+    class Other:
+        def __init__(self, kind):
+            super().__init__()
+
+    def build():
+        return One(None)
+
+    def main():
+        Other(1)
+        return build().kind.upper()
+    """,
+    "app:3 attribute",
+    "app:2 default",
+)
+case(
+    "inherited init via super",
+    """
+    class Base:
+        def __init__(self, name, kind=None):
+            self.kind = kind
+
+    class One(Base):
+        def __init__(self, name):
+            super().__init__(name)
+
+    def main():
+        return One(None).kind.upper()
+    """,
+    "app:3 attribute",
+    "app:2 default",
+)
+case(
+    "not on this object",
+    """
+    class Table:
+        def align(self, rows):
+            self._align = rows
+
+        def draw(self):
+            return self._align[0]
+
+    def main():
+        first = Table()
+        first.align(["l"])
+        first.draw()
+        second = Table()
+        return second.draw()
+    """,
+    "app:3 not-called",
+    "app:13 parameter",
+    "app:12 assignment",
+    "app:12 constructed",
+)
+case(
+    "setstate",
+    """
+    import copy
+
+    class Box:
+        def __init__(self, name):
+            self.name = name
+
+        def __setstate__(self, state):
+            self.name = state.get("names")
+
+        def __getstate__(self):
+            return {"name": self.name}
+
+    def main():
+        box = copy.copy(Box("x"))
+        return box.name.upper()
+    """,
+    "app:8 attribute",
+    "app:8 missing-key",
+)
+
 
 @pytest.mark.parametrize("name", TABLE)
 def test_the_chain_is_that_of_the_table(name: str, followed: dict[str, Sequence[Link]]) -> None:

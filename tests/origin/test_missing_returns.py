@@ -57,6 +57,13 @@ def patched(text: str, file: str = "app.py", kind: str = "fell-off-end") -> list
             ],
         ),
         ("    y = 0\n    y += x\n", ["    y = 0\n    y += x\n    return y\n"]),
+        (
+            "    if x.endswith('/'):\n        return x[:-1].strip()\n",
+            ["    if x.endswith('/'):\n        return x[:-1].strip()\n    return x\n"],
+        ),
+        ("    if x:\n        return x[:-1]\n    if not x:\n        return x * 2\n", []),
+        ("    y = g()\n    if y:\n        return y.strip()\n", []),
+        ("    if x > 2:\n        return x * 2\n", []),
         ("    pass\n", []),
         ("    'text'\n", []),
         ("    x.y = 1\n", []),

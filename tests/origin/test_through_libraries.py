@@ -897,7 +897,8 @@ case(
         return table["a"].upper()
     """,
     "app:4 assignment",
-    "app:4 outside?",
+    "app:4 through-library?",
+    "app:4 explicit-none",
 )
 case(
     "contextvar",
@@ -1011,6 +1012,341 @@ case(
     "app:5 comprehension?",
     "app:2 return",
     "app:2 missing-key",
+)
+
+# ---------------------------------------------------------------- mappings, sets and deques; other processes; pickles
+
+case(
+    "chainmap item",
+    """
+    from collections import ChainMap
+
+    def main():
+        defaults = {"name": None}
+        given = {}
+        table = ChainMap(given, defaults)
+        return table["name"].upper()
+    """,
+    "app:6 assignment",
+    "app:6 through-library?",
+    "app:4 assignment",
+    "app:4 explicit-none",
+)
+case(
+    "chainmap get",
+    """
+    from collections import ChainMap
+
+    def main():
+        defaults = {"other": 1}
+        given = {}
+        table = ChainMap(given, defaults)
+        return table.get("name").upper()
+    """,
+    "app:7 missing-key?",
+)
+case(
+    "set pop",
+    """
+    def main():
+        names = {None}
+        return names.pop().upper()
+    """,
+    "app:3 outside",
+)
+case(
+    "set element",
+    """
+    def main():
+        names = set()
+        names.add(None)
+        for name in names:
+            name.upper()
+    """,
+    "app:4 for-target",
+    "app:3 explicit-none",
+)
+case(
+    "dict keys",
+    """
+    def main():
+        table = {"a": 1, None: 2}
+        for key in table.keys():
+            key.upper()
+    """,
+    "app:3 for-target",
+    "app:2 assignment",
+    "app:2 explicit-none",
+)
+case(
+    "dict keys plain",
+    """
+    def main():
+        table = {}
+        table[None] = 2
+        for key in table:
+            key.upper()
+    """,
+    "app:4 for-target",
+    "app:3 explicit-none",
+)
+case(
+    "dict comprehension key",
+    """
+    def main():
+        table = {name: 1 for name in ["a", None]}
+        for key in table:
+            key.upper()
+    """,
+    "app:3 for-target",
+    "app:2 assignment",
+    "app:2 comprehension?",
+    "app:2 comprehension",
+    "app:2 explicit-none",
+)
+case(
+    "key of an argument",
+    """
+    def main():
+        table = {}
+        wanted = None
+        table[wanted] = 1
+        return [key.upper() for key in table]
+    """,
+    "app:5 comprehension",
+    "app:4 put",
+    "app:3 explicit-none",
+)
+case(
+    "dict items",
+    """
+    def main():
+        table = {"a": "x"}
+        table["b"] = None
+        for key, value in table.items():
+            value.upper()
+    """,
+    "app:4 for-target",
+    "app:3 explicit-none",
+)
+case(
+    "dict items key",
+    """
+    def main():
+        table = {"a": "x", None: "y"}
+        for key, value in table.items():
+            key.upper()
+    """,
+    "app:3 for-target",
+    "app:2 assignment",
+    "app:2 explicit-none",
+)
+case(
+    "dict values list",
+    """
+    def main():
+        table = {"a": None}
+        return list(table.values())[0].upper()
+    """,
+    "app:2 assignment",
+    "app:2 explicit-none",
+)
+case(
+    "deque pop",
+    """
+    from collections import deque
+
+    def main():
+        queue = deque(["a", None])
+        return queue.pop().upper()
+    """,
+    "app:4 assignment",
+    "app:4 explicit-none",
+)
+case(
+    "deque rotate",
+    """
+    from collections import deque
+
+    def main():
+        queue = deque(["a", None])
+        queue.rotate(1)
+        return queue[0].upper()
+    """,
+    "app:4 assignment",
+    "app:4 explicit-none",
+)
+case(
+    "pool map",
+    """
+    import multiprocessing
+
+    def find(number):
+        return None if number == 2 else "x"
+
+    def main():
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            found = pool.map(find, [1, 2])
+        return found[1].upper()
+    """,
+    "app:8 assignment",
+    "app:8 outside?",
+)
+case(
+    "process queue",
+    """
+    import multiprocessing
+
+    def work(queue):
+        queue.put(None)
+
+    def main():
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        process = context.Process(target=work, args=(queue,))
+        process.start()
+        found = queue.get()
+        process.join()
+        return found.upper()
+    """,
+    "app:11 assignment",
+    "app:11 outside?",
+)
+case(
+    "process future",
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    def find(number):
+        return None
+
+    def main():
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+            future = pool.submit(find, 1)
+            found = future.result()
+        return found.upper()
+    """,
+    "app:10 assignment",
+    "app:10 outside?",
+)
+case(
+    "subprocess stdout",
+    """
+    import subprocess
+    import sys
+
+    def main():
+        done = subprocess.run([sys.executable, "-c", "print(1)"])
+        return done.stdout.strip()
+    """,
+    "app:6 default",
+)
+case(
+    "subprocess returncode",
+    """
+    import subprocess
+    import sys
+
+    def main():
+        process = subprocess.Popen([sys.executable, "-c", "print(1)"])
+        code = process.poll()
+        process.wait()
+        out, err = process.communicate()
+        return out.decode()
+    """,
+    "app:8 unpacking",
+    "app:8 default",
+)
+case(
+    "subprocess running",
+    """
+    import subprocess
+    import sys
+
+    def main():
+        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        try:
+            return process.returncode + 1
+        finally:
+            process.communicate(b"x")
+    """,
+    "app:7 default",
+)
+case(
+    "pickle",
+    """
+    import pickle
+
+    class Box:
+        def __init__(self, name):
+            self.name = name
+
+    def main():
+        box = pickle.loads(pickle.dumps(Box(None)))
+        return box.name.upper()
+    """,
+    "app:8 through-library?",
+    "app:5 attribute",
+    "app:8 parameter",
+    "app:8 explicit-none",
+)
+case(
+    "pickle getstate",
+    """
+    import pickle
+
+    class Box:
+        def __init__(self, name):
+            self.name = name
+
+        def __getstate__(self):
+            return {"name": None}
+
+        def __setstate__(self, state):
+            self.name = state["name"]
+
+    def main():
+        box = pickle.loads(pickle.dumps(Box("x")))
+        return box.name.upper()
+    """,
+    "app:11 attribute",
+    "app:11 unknown?",
+)
+case(
+    "pickled bytes",
+    """
+    import pickle
+
+    def main():
+        data = pickle.dumps({"name": None})
+        table = pickle.loads(data)
+        return table["name"].upper()
+    """,
+    "app:5 assignment",
+    "app:5 through-library?",
+    "app:4 explicit-none",
+)
+case(
+    "copyreg",
+    """
+    import copy
+    import copyreg
+
+    class Box:
+        def __init__(self, name=None):
+            self.name = name
+
+    def reduced(box):
+        return Box, ()
+
+    def main():
+        copyreg.pickle(Box, reduced)
+        box = copy.copy(Box("x"))
+        return box.name.upper()
+    """,
+    "app:6 attribute",
+    "app:6 unknown?",
 )
 
 

@@ -63,7 +63,13 @@ def _missing(evidence: Evidence, quest: Quest, asked: ast.expr | None, key: tupl
     shown = repr(key[0]) if key else evidence.text(asked, quest.spot) if asked is not None else ""
     if _is_environment(evidence, quest):
         return evidence.link(quest, "environment", f"The environment variable {shown} is not set.")
-    if "dict" in value.type.lower() or not (key is None or isinstance(key[0], int)) or value.type == "set":
+    is_by_key = "dict" in value.type.lower() or value.type == "set" or (key and not isinstance(key[0], int))
+    around = evidence.program(quest.spot).parents.get(quest.expression)
+    is_by_value = value.type == "set" or (isinstance(around, ast.Attribute) and around.attr == "remove")
+    if asked is not None and is_by_value:
+        sentence = f"{name} does not hold {shown} here; it was {value.text}."
+        return evidence.link(quest, "missing-key", sentence)
+    if is_by_key and asked is not None:
         sentence = f"{name} has no key {shown} here{_nearest(key, keys_in(value))}; it was {value.text}."
         return evidence.link(quest, "missing-key", sentence)
     count = "no elements" if value.size == 0 else f"{value.size} element{'s' * (value.size != 1)}"
@@ -230,7 +236,7 @@ def absent_attribute(evidence: Evidence, owner: ast.expr, spot: Spot, value: Tra
         return (link, *way)
     links = never_set(evidence, quest, value, name)
     if not links:
-        setters = list(setters_of(evidence, quest, value))
+        setters = [setter for setter in setters_of(evidence, quest, value) if setter[2] != name]
         near = difflib.get_close_matches(name, {setter[2] for setter in setters}, 1)
         links = tuple(_near(evidence, quest, one, name) for one in setters if near and one[2] == near[0])[:1]
     return (*links, *way)

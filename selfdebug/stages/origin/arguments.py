@@ -9,7 +9,7 @@ from codemods.selfdebug.scopes import parameter_defaults
 from selfdebug.model import TracedFrame, TracedValue
 from selfdebug.stages.origin.contents import keys_in
 from selfdebug.stages.origin.history import Spot
-from selfdebug.stages.origin.program import FUNCTIONS, called_name, evaluated, in_order_of_evaluation
+from selfdebug.stages.origin.program import COMPREHENSIONS, FUNCTIONS, called_name, evaluated, in_order_of_evaluation
 from selfdebug.stages.origin.quest import Element, Evidence, Item, Path
 
 CONSTRUCTORS = frozenset({"__init__", "__new__", "__call__", "__post_init__"})
@@ -56,27 +56,54 @@ def call_of(evidence: Evidence, frame: TracedFrame, spot: Spot) -> ast.Call | No
     ]
     named = [call for call in calls if called_name(call.func) == frame.function]
     if frame.function in CONSTRUCTORS:
-        cls = frame.qualified.rpartition(".")[0].rpartition(".")[2]
-        named = [call for call in calls if called_name(call.func) == cls] or named
+        named = [call for call in calls if called_name(call.func) in built_by(frame)] or named
     if not named:
         plain = [call for call in calls if isinstance(call.func, ast.Name)]
         one = calls if len(calls) == 1 else plain
         is_alias = len(one) == 1 and frame.way == 0 and not _is_given_to(one[0], frame, evidence.history.scope(frame))
-        return one[0] if is_alias else None
-    if len(named) == 1:
-        return named[0]
+        return one[0] if is_alias and not _is_implicit(frame.function) else None
     low, high = evidence.history.extent(spot)
-    siblings = [
-        child.number
+    alike = [
+        child
         for child in evidence.history.children.get(spot.frame.number, ())
-        if child.function == frame.function and low < child.started < high and child.way == frame.way
+        if child.function == frame.function and low < child.started < high and built_by(child) == built_by(frame)
     ]
+    if any(child.way < frame.way for child in alike):
+        return None  # the calls of the clause ran that one, and library code this
+    siblings = [child.number for child in alike if child.way == frame.way]
+    if len(named) == 1 and (len(siblings) <= 1 or _is_repeated(evidence, named[0], spot)):
+        return named[0]
     clause = evidence.program(spot).clause_of(named[0])
     ordered = [node for node in in_order_of_evaluation(clause) if node in named] if clause else []
     # The last of the calls that were begun is the one that failed: what comes after it has not run.
     position = siblings.index(frame.number) if frame.number in siblings else len(named)
-    found = ordered[position] if len(siblings) <= len(ordered) and position < len(ordered) else None
+    is_certain = position < len(ordered) and (len(siblings) <= len(ordered) or len(ordered) == 1)
+    found = ordered[position] if is_certain else None
     return found if isinstance(found, ast.Call) else None
+
+
+def built_by(frame: TracedFrame) -> frozenset[str]:
+    """The names of the classes whose call can run a constructor: that of the new object, else the one it stands in."""
+    if frame.function not in CONSTRUCTORS:
+        return frozenset()
+    own = frame.arguments[0][1].type.rpartition(".")[2] if frame.arguments else ""
+    return frozenset({own if own not in ("", "type") else frame.qualified.rpartition(".")[0].rpartition(".")[2]})
+
+
+def _is_implicit(name: str) -> bool:
+    """Whether a method is one that operators, copies and protocols call, and no call by another name."""
+    return name.startswith("__") and name.endswith("__") and name not in (*CONSTRUCTORS, "__call__")
+
+
+def _is_repeated(evidence: Evidence, call: ast.Call, spot: Spot) -> bool:
+    """Whether the clause evaluates a call again and again, in a comprehension."""
+    program, clause = evidence.program(spot), evidence.program(spot).clause_of(call)
+    node: ast.AST | None = call
+    while node is not None and node is not clause:
+        if isinstance(node, COMPREHENSIONS):
+            return True
+        node = program.parents.get(node)
+    return False
 
 
 def _is_given_to(call: ast.Call, frame: TracedFrame, scope: ast.AST | None) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from selfdebug.model import TracedValue
 from selfdebug.stages.origin import known
-from selfdebug.stages.origin.arguments import CONSTRUCTORS
+from selfdebug.stages.origin.arguments import built_by
 from selfdebug.stages.origin.calls import Made, from_step, returned_by
 from selfdebug.stages.origin.iterables import through_iterator
 from selfdebug.stages.origin.library import ran_elsewhere, through_library
 from selfdebug.stages.origin.members import attribute_of
+from selfdebug.stages.origin.other_processes import from_other_process
 from selfdebug.stages.origin.program import called_name, evaluated
 from selfdebug.stages.origin.pytest_values import mocked_call
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Quest
@@ -51,7 +52,8 @@ def _from_its_return(evidence: Evidence, quest: Quest, call: ast.Call) -> Found 
 
 def _from_outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
     return (
-        mocked_call(evidence, quest, call)
+        from_other_process(evidence, quest, call)
+        or mocked_call(evidence, quest, call)
         or known.source(evidence, quest, call)
         or through_library(evidence, quest, call)
     )
@@ -93,8 +95,7 @@ def _constructed(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | No
     inner = quest.at(call, path=quest.path[1:])
     low, high = history.extent(quest.spot)
     for frame in history.children.get(quest.spot.frame.number, ()):
-        is_it = frame.function in CONSTRUCTORS and frame.qualified.rpartition(".")[0].rpartition(".")[2] == name
-        if is_it and low < frame.started < high and frame.arguments:
+        if name in built_by(frame) and low < frame.started < high and frame.arguments:
             return attribute_of(evidence, inner, frame.arguments[0][1], quest.path[0].name, high)
     for body in evidence.frames_called(name, quest.spot):
         if isinstance(history.scope(body), ast.ClassDef):

@@ -117,7 +117,8 @@ def started_elsewhere(evidence: Evidence, quest: Quest, scope: ast.AST, name: st
     frame, history = quest.spot.frame, evidence.history
     names = list(parameter_names(scope))
     position = names.index(name) - (frame.qualified.count(".") > 0 and names[0] in ("self", "cls"))
-    for spot, _, call in history.calls((*_STARTERS, frame.function), frame.started):
+    coroutine = (frame.function,) if isinstance(scope, ast.AsyncFunctionDef) else ()
+    for spot, _, call in history.calls((*_STARTERS, *coroutine), frame.started):
         argument = _handed_over(call, frame, position, name)
         if argument is None:
             continue

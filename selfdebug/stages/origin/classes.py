@@ -79,16 +79,18 @@ def class_bodies(evidence: Evidence, quest: Quest, cls: str) -> list[TracedFrame
     """The executed class bodies of a class (by its name with its module) and of its bases, as the source names them."""
     history = evidence.history
     found: list[TracedFrame] = []
-    todo = [cls]
+    module, _, name = cls.rpartition(".")
+    todo = [(name, f"{module.replace('.', '/')}.py")]
     while todo and len(found) < 10:
-        module, _, wanted = todo.pop(0).rpartition(".")
+        wanted, file = todo.pop(0)
         bodies = list(history.frames_of(wanted))
-        own = [frame for frame in bodies if frame.file.endswith(f"{module.replace('.', '/')}.py")]
+        own = [frame for frame in bodies if f"/{frame.file}".endswith(f"/{file}")]
         for frame in own or bodies:
             scope = history.scope(frame)
             if isinstance(scope, ast.ClassDef) and frame.started < quest.spot.sequence and frame not in found:
                 found.append(frame)
-                todo += [called_name(base) for base in scope.bases if called_name(base)]
+                # A base is of the same file, or imported: then no class of that name is defined in it.
+                todo += [(called_name(base), frame.file) for base in scope.bases if called_name(base)]
                 break
     return found
 

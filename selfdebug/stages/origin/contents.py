@@ -93,7 +93,8 @@ def _called(evidence: Evidence, quest: Quest, owner: TracedValue) -> Iterator[Ch
         held = history.before(call.func.value, spot)
         if held is None or held.identity != owner.identity or history.was_interrupted(spot):
             continue
-        is_keyed = call.func.attr in ("pop", "setdefault") and call.args
+        by_value = ("remove", "discard") if held.type == "set" else ()
+        is_keyed = call.func.attr in ("pop", "setdefault", *by_value) and call.args
         key = key_value(evidence, quest.at(call, spot), call.args[0]) if is_keyed else None
         yield Change(spot, clause, call, key, held)
 

@@ -166,9 +166,11 @@ class History:
 
     def was_interrupted(self, spot: Spot) -> bool:
         """Whether an exception ended the clause of `spot`."""
-        _, last = self.group(spot)
+        first, last = self.group(spot)
         steps = spot.frame.steps
-        return last + 1 < len(steps) and steps[last + 1].kind == "raise"
+        # Before Python 3.10 the line comes once more when a `with` around it lets an exception pass.
+        is_left = first > 0 and steps[first - 1].kind == "raise" and steps[first - 1].line == steps[first].line
+        return is_left or (last + 1 < len(steps) and steps[last + 1].kind == "raise")
 
     # ------------------------------------------------------------ values
 
@@ -342,13 +344,18 @@ class History:
         return (frame for frame in reversed(self.trace.frames) if frame.function == function)
 
 
+_COPIERS = ("copy", "deepcopy", "loads")
+
+
 def _makes(clause: Clause, owner: TracedValue) -> bool:
     """Whether a clause gives an object that it has just made itself."""
     value = clause.value if isinstance(clause, ast.Assign | ast.AnnAssign | ast.Return) else None
     is_display = isinstance(
         value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.DictComp | ast.SetComp
     )
-    return is_display or (isinstance(value, ast.Call) and called_name(value.func) == owner.type.rpartition(".")[2])
+    return is_display or (
+        isinstance(value, ast.Call) and called_name(value.func) in (owner.type.rpartition(".")[2], *_COPIERS)
+    )
 
 
 def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:

@@ -104,8 +104,13 @@ def _of_dict(evidence: Evidence, quest: Quest, node: ast.Dict, key: object) -> F
 
 
 def _of_sequence(evidence: Evidence, quest: Quest, node: ast.expr, rest: Path) -> Found | None:
-    elements: list[ast.expr] = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", [])
     selector = quest.path[0]
+    elements: list[ast.expr] = getattr(node, "elts", [])
+    if isinstance(node, ast.Dict):
+        is_value = isinstance(selector, Element) and selector.is_value
+        if None in node.keys:  # **others
+            return None
+        elements = node.values if is_value else [key for key in node.keys if key is not None]
     index = selector.key if isinstance(selector, Item) else getattr(selector, "index", None)
     is_plain = isinstance(node, ast.List | ast.Tuple | ast.Dict)
     is_plain = is_plain and not any(isinstance(one, ast.Starred) for one in elements)
@@ -148,7 +153,9 @@ def _element(evidence: Evidence, quest: Quest, value: ast.expr, path: Path, wher
 def _of_comprehension(evidence: Evidence, quest: Quest, node: ast.expr) -> Found:
     """The value of a comprehension's element: the last call that gave the value, or the element's own expression."""
     rest = quest.path[1:]
-    value = node.value if isinstance(node, ast.DictComp) else getattr(node, "elt", None)
+    value = getattr(node, "elt", None)
+    if isinstance(node, ast.DictComp):
+        value = node.key if quest.path[0] in (Element(), Element(getattr(quest.path[0], "index", None))) else node.value
     assert isinstance(value, ast.expr)
     inner = quest.at(value, path=rest)
     sentence = f"The comprehension made it from {evidence.text(value, quest.spot)}."

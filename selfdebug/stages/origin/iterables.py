@@ -88,12 +88,21 @@ def _taken(path: Path, call: ast.Call) -> Argument | None:
             found = Argument(iterable, (Element(),))
         case "filter", [_, iterable]:
             found = Argument(iterable, (Element(), *rest))
-        case (("list" | "tuple" | "iter"), [iterable]):
+        case (("list" | "tuple" | "iter" | "deque"), [iterable]):
             found = Argument(iterable, path)
-        case ("values" | "items") as name, [] if isinstance(call.func, ast.Attribute):
-            if name == "values" or rest[:1] == (Item(1),):
-                found = Argument(call.func.value, path if name == "values" else (first, *rest[1:]))
+        case ("keys" | "values" | "items") as name, [] if isinstance(call.func, ast.Attribute):
+            found = _of_view(path, name, call.func.value)
     return found
+
+
+def _of_view(path: Path, name: str, mapping: ast.expr) -> Argument | None:
+    """The mapping that `keys()`, `values()` or `items()` showed, with the way to its key or value."""
+    index, rest = getattr(path[0], "index", None), path[1:]
+    if name == "items":
+        if not rest or rest[0] not in (Item(0), Item(1)):
+            return None
+        return Argument(mapping, (Element(index, rest[0] == Item(1)), *rest[1:]))
+    return Argument(mapping, (Element(index, name == "values"), *rest))
 
 
 def _chained(path: Path, displays: list[ast.expr]) -> Argument | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from codemods.selfdebug.expressions import constant_of, is_none
+from selfdebug.model import TracedValue
 from selfdebug.stages.origin.program import called_name, key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Item, Quest
 
@@ -107,7 +108,7 @@ def _lookup(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -> Foun
         seen = evidence.value(owner, quest.spot)
         if held is None and (seen is None or "dict" not in seen.type.lower()) and name != "get":
             return None
-        kind, missing = "missing-key", f"{base} has no key {key}"
+        kind, missing = "missing-key", f"{base} has no key {key}" + (", or has None under it" if held is None else "")
     if default is None or is_none(default):
         gave = f"{name}() gave None" if default is None or name == "getenv" else f"{name}() gave its default None"
         certain = kind == "environment" or _held(evidence, quest, owner or call, call.args[0]) == "missing"
@@ -177,6 +178,12 @@ def _with_default(evidence: Evidence, quest: Quest, call: ast.Call, name: str) -
     return None
 
 
+def _as_given(evidence: Evidence, quest: Quest, argument: ast.expr) -> TracedValue | None:
+    """What an expression was before the call, which may have changed it."""
+    before = evidence.history.before(argument, quest.spot) if key_of(argument) else None
+    return before if before is not None else evidence.value(argument, quest.spot)
+
+
 def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
     """A call whose value was made where the trace does not look: C code or a library."""
     text = evidence.text(call.func, quest.spot)
@@ -187,7 +194,7 @@ def outside(evidence: Evidence, quest: Quest, call: ast.Call) -> Found:
         f"{evidence.text(argument, quest.spot)} was {held.text}"
         for argument in (*owner, *call.args[:4])
         if not isinstance(argument, ast.Constant)
-        and (held := evidence.value(argument, quest.spot)) is not None
+        and (held := _as_given(evidence, quest, argument)) is not None
         and held.type not in _NOT_SHOWN
     )
     gave = f"{evidence.with_path(f'{text}()', quest.path)} was" if quest.path else f"{text}() gave"

@@ -9,6 +9,7 @@ from codemods.selfdebug.expressions import constant_of
 from selfdebug.model import TracedFrame, TracedStep
 from selfdebug.stages.origin.bindings import latest_binding
 from selfdebug.stages.origin.calls import from_step
+from selfdebug.stages.origin.contents import keys_in
 from selfdebug.stages.origin.program import called_name
 from selfdebug.stages.origin.puts import taken_out
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Quest
@@ -53,12 +54,43 @@ def copied(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
                 return _passed(evidence, quest.at(keyword.value, path=path[1:]), call, keyword.arg)
     original = _original(call, name)
     if original is None:
-        return None
+        return _unpickled(evidence, quest, call) or _of_chain_map(evidence, quest, call)
     if name in _SEQUENCES:
         is_index = isinstance(path[0], Item) and isinstance(path[0].key, int)
         index = path[0].key if isinstance(path[0], Item) and isinstance(path[0].key, int) else None
         return Found((), quest.at(original, path=(Element(index), *path[1:]))) if is_index else None
     return _of_original(evidence, quest, original)
+
+
+def _unpickled(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """What `loads(dumps(original))` gave has what its original had, also where the bytes were in a variable."""
+    given: ast.AST | None = call.args[0] if called_name(call.func) == "loads" and call.args else None
+    spot = quest.spot
+    if isinstance(given, ast.Name):
+        binding = latest_binding(evidence, [spot.frame], given.id, spot)
+        given, spot = (getattr(binding.clause, "value", None), binding.spot) if binding is not None else (None, spot)
+    if not isinstance(given, ast.Call) or called_name(given.func) != "dumps" or not given.args:
+        return None
+    has = f"{evidence.text(quest.expression, quest.spot)} has it from {evidence.text(given.args[0], spot)}"
+    link = evidence.link(quest, "through-library", f"{has}, which dumps() wrote.", observed=False)
+    return Found((link,), quest.at(given.args[0], spot))
+
+
+def _of_chain_map(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | None:
+    """The first of the mappings that has the key, where all of their keys are known."""
+    selector = quest.path[0]
+    for mapping in call.args if isinstance(selector, Item) and called_name(call.func) == "ChainMap" else ():
+        held = evidence.value(mapping, quest.spot)
+        keys = keys_in(held) if held is not None and not isinstance(mapping, ast.Dict) else []
+        if isinstance(mapping, ast.Dict):
+            constants = [constant_of(key) if key is not None else None for key in mapping.keys]
+            keys = [constant[0] for constant in constants if constant is not None]
+        is_known = len(keys) == (len(mapping.keys) if isinstance(mapping, ast.Dict) else held.size if held else None)
+        if not is_known:
+            return None
+        if isinstance(selector, Item) and selector.key in keys:
+            return _of_original(evidence, quest, mapping)
+    return None
 
 
 def _original(call: ast.Call, name: str) -> ast.expr | None:

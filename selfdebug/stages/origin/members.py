@@ -12,6 +12,7 @@ from selfdebug.stages.origin.classes import of_class
 from selfdebug.stages.origin.enclosing import global_name, module_frame
 from selfdebug.stages.origin.history import Spot
 from selfdebug.stages.origin.known import key_value
+from selfdebug.stages.origin.other_processes import stream_of_process
 from selfdebug.stages.origin.program import key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Item, Member, Path, Quest
 from selfdebug.stages.origin.setters import never_set
@@ -33,7 +34,9 @@ def follow_attribute(evidence: Evidence, quest: Quest) -> Found:
         return Found((), quest.at(node.value, path=(Member(name), *quest.path)))
     if owner.type == "module":
         return _of_module(evidence, quest, node)
-    return attribute_of(evidence, quest, owner, name)
+    # What a call of this very clause gave got its attributes while the clause was executed.
+    is_new = isinstance(node.value, ast.Call | ast.Await)
+    return attribute_of(evidence, quest, owner, name, evidence.history.extent(quest.spot)[1] if is_new else None)
 
 
 def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str, before: int | None = None) -> Found:
@@ -56,6 +59,7 @@ def attribute_of(evidence: Evidence, quest: Quest, owner: TracedValue, name: str
         or pytest_values.replaced_name(evidence, quest, name, owner)
         or _of_exception(evidence, quest, owner, name)
     )
+    given = given or stream_of_process(evidence, quest, owner, name)
     if given is not None:
         return given
     if owner.type.endswith("Mock"):

@@ -7,7 +7,7 @@ import ast
 from codemods.selfdebug.source import Clause
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import pytest_values
-from selfdebug.stages.origin.arguments import Began, argument_for, call_of, default_of, parameter_names
+from selfdebug.stages.origin.arguments import Began, argument_for, built_by, call_of, default_of, parameter_names
 from selfdebug.stages.origin.callbacks import from_outside, from_partial, started_elsewhere
 from selfdebug.stages.origin.control import deciding_values
 from selfdebug.stages.origin.history import Spot
@@ -75,7 +75,8 @@ def _is_star(scope: ast.AST, name: str) -> bool:
 
 def _of_alias(evidence: Evidence, quest: Quest, spot: Spot, call: ast.Call) -> ast.expr | None:
     """The only argument that had the value, of a call by another name (a partial, say)."""
-    if called_name(call.func) == quest.spot.frame.function or quest.path:
+    frame = quest.spot.frame
+    if called_name(call.func) in {frame.function, *built_by(frame)} or quest.path:
         return None
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     fitting = [one for one in given if evidence.agrees(quest, evidence.value(one, spot))]

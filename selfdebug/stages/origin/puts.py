@@ -13,6 +13,7 @@ from selfdebug.stages.origin.program import key_of
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
 _ORDERED = frozenset({"list", "collections.deque"})
+_MAPPINGS = frozenset({"dict", "collections.OrderedDict", "collections.defaultdict", "collections.Counter"})
 
 
 def put_in(evidence: Evidence, quest: Quest) -> Found | None:
@@ -29,7 +30,45 @@ def put_in(evidence: Evidence, quest: Quest) -> Found | None:
         return _by_position(evidence, quest, owner, changes)
     if isinstance(selector, Item):
         return _by_key(evidence, quest, changes, selector.key)
+    if owner.type in _MAPPINGS:
+        return _of_mapping(evidence, quest, owner, changes, selector)
     return _by_value(evidence, quest, changes)
+
+
+# ---------------------------------------------------------------- what a mapping gives in a loop
+
+
+def _of_mapping(
+    evidence: Evidence, quest: Quest, owner: TracedValue, changes: list[Change], selector: Element
+) -> Found | None:
+    """A value of a mapping: on under its key, which the order of the keys tells. A key: the store that brought it."""
+    if not selector.is_value:
+        return _as_key(evidence, quest, changes)
+    keys, index = keys_in(owner), selector.index
+    if index is None or len(keys) != owner.size or index >= len(keys):
+        return None
+    return Found((), quest.at(quest.expression, path=(Item(keys[index]), *quest.path[1:])))
+
+
+def _as_key(evidence: Evidence, quest: Quest, changes: list[Change]) -> Found | None:
+    """The oldest of the stores under the key since it was not there."""
+    oldest: Change | None = None
+    for change in changes:
+        is_it = change.key is not None and (change.key[0] is None if quest.value.is_none else
+                                            repr(change.key[0]) == quest.value.text)  # fmt: skip
+        if is_it and change.is_removal:
+            break
+        if is_it and isinstance(change.node, ast.Subscript):
+            oldest = change
+    if oldest is None or quest.path[1:]:
+        return None
+    assert isinstance(oldest.node, ast.Subscript)
+    name, text = oldest.node.slice, evidence.text(oldest.node, oldest.spot)
+    inner = quest.at(name, oldest.spot, ())
+    is_written = isinstance(name, ast.Constant)
+    kind = known.kind_of_constant(name) if isinstance(name, ast.Constant) else "put"
+    sentence = f"The key {quest.text} was put in with {text}."
+    return Found((evidence.link(inner, kind, sentence, clause=oldest.clause),), None if is_written else inner)
 
 
 # ---------------------------------------------------------------- under a key

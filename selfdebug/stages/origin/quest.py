@@ -22,9 +22,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What an iterable gave: at a position that is counted from 0, or not known."""
+    """What an iterable gave: at a position that is counted from 0, or not known.
+
+    A mapping gives its keys, and where `is_value` is said its values.
+    """
 
     index: int | None = None
+    is_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +149,13 @@ class Evidence:
                     text = f"{text}.{name}"
                 case Rest(start):
                     text = f"{text} from element {start} on"
-                case Element(None):
-                    text = f"an element of {text}"
-                case Element(index):
-                    text = f"element {index} of {text}"
+                case Element(index, is_value):
+                    what = "value" if is_value else "element"
+                    text = (
+                        f"{what} {index} of {text}"
+                        if index is not None
+                        else f"a{'n' * (not is_value)} {what} of {text}"
+                    )
         return text
 
     def link(  # noqa: PLR0913 - the parts of a link, by name

@@ -34,16 +34,19 @@ def never_set(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -
     """Why no method has set the attribute on the very object."""
     history = evidence.history
     setters = [setter for setter in setters_of(evidence, quest, owner) if setter[2] == name]
+    since = history.born(owner, quest.spot.sequence)
+    ran = [frame for frame in history.trace.frames if frame.started >= since and _is_on(frame, owner)]
     for method, clause, _ in setters:
-        runs = [frame for frame in history.trace.frames if history.scope(frame) is method and _is_on(frame, owner)]
-        for frame in reversed(runs):
+        for frame in reversed([frame for frame in ran if history.scope(frame) is method]):
             last = next(history.line_steps(frame, len(frame.steps)), None)
             links = not_reached(evidence, quest, last, [clause]) if last is not None else ()
             if links:
                 return links
-    if setters and not any(history.scope(frame) is setters[0][0] for frame in history.trace.frames):
-        method, clause, _ = setters[0]
-        sentence = f"{name} is set by {getattr(method, 'name', 'a method')}() here, which was not called."
+    if setters and not any(history.scope(frame) is setters[0][0] for frame in ran):
+        method = setters[0][0]
+        is_used = any(history.scope(frame) is method for frame in history.trace.frames)
+        where = "not called on this object" if is_used else "not called"
+        sentence = f"{name} is set by {getattr(method, 'name', 'a method')}() here, which was {where}."
         return (static_link(evidence, quest, owner, "not-called", sentence, setters[0]),)
     return ()
 

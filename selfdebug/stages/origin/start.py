@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 
 from codemods.selfdebug.source import Source
-from selfdebug.model import FaultKind, FaultLocation, Link, Trace
+from selfdebug.model import FaultKind, FaultLocation, Link, Trace, TracedValue
 from selfdebug.stages.origin.absences import absent_attribute, absent_item, absent_name
 from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.history import NONE, History, Spot
@@ -15,6 +15,10 @@ from selfdebug.stages.origin.program import Program, called_name, clause_nodes
 from selfdebug.stages.origin.quest import Element, Evidence, Quest
 from selfdebug.stages.origin.raising import raised_on_purpose
 from selfdebug.stages.origin.walk import walk
+
+_TAKERS = frozenset({"remove", "pop", "popleft", "popitem"})
+_NOT_THERE = ("KeyError", "IndexError", "ValueError")
+_CONTAINERS = frozenset({"set", "list", "dict", "collections.deque", "collections.OrderedDict"})
 
 
 def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str], Source | str]) -> tuple[Link, ...]:
@@ -33,6 +37,9 @@ def chain_of_fault(location: FaultLocation, trace: Trace, sources: Callable[[str
     nodes = [node for node in found if node is not None and not isinstance(node, ast.Constant)]
     expression = _first_none(evidence, nodes, spot) if location.kind.is_none else next(iter(nodes), None)
     if location.kind is FaultKind.OTHER and expression is not None:
+        container = _emptied(evidence, expression, spot)
+        if container is not None:
+            return absent_item(evidence, *container)
         expression = _argument_of(evidence, expression, spot)
     return () if expression is None else _of_receiver(evidence, location.kind, expression, spot)
 
@@ -63,6 +70,16 @@ def _none_argument(evidence: Evidence, called: ast.expr, spot: Spot) -> ast.expr
     given = (*call.args, *(keyword.value for keyword in call.keywords))
     held = ((one, evidence.value(one, spot)) for one in given)
     return next((one for one, value in held if value is not None and value.is_none), called)
+
+
+def _emptied(evidence: Evidence, called: ast.expr, spot: Spot) -> tuple[ast.expr, Spot, TracedValue] | None:
+    """The container whose own method found nothing to take: of `queue.popleft()`, `names.remove(name)`."""
+    step = spot.frame.steps[evidence.history.group(spot)[1] + 1 :][:1]
+    raised = step[0].exception if step and step[0].kind == "raise" else ""
+    if not isinstance(called, ast.Attribute) or called.attr not in _TAKERS or not raised.startswith(_NOT_THERE):
+        return None
+    owner = evidence.value(called.value, spot)
+    return (called.value, spot, owner) if owner is not None and owner.type in _CONTAINERS else None
 
 
 def _argument_of(evidence: Evidence, called: ast.expr, spot: Spot) -> ast.expr:

@@ -14,6 +14,9 @@ from selfdebug.paths import is_test_file
 from selfdebug.stages.propose.expectations import enclosing_function
 
 _COLLECTING = frozenset({"append", "add", "extend", "update", "insert"})
+_KEEPING_TEXT = frozenset(
+    ["strip", "lstrip", "rstrip", "replace", "lower", "upper", "title", "capitalize", "casefold", "removeprefix"]
+) | {"removesuffix", "expandtabs", "zfill", "ljust", "rjust"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -91,4 +94,30 @@ def _candidates(function: _Function) -> Iterator[str]:
                 filled.append(name)
             case ast.Name(id=name, ctx=ast.Store()):
                 filled.append(name)
-    yield from dict.fromkeys([*returned, *(name for name in filled if name not in turned)])
+    yield from dict.fromkeys([*returned, *(name for name in filled if name not in turned), *_unchanged(function)])
+
+
+def _unchanged(function: _Function) -> Iterator[str]:
+    """The parameter that every other return gives in a changed form: `return path[:-1]`, `return path.strip()`.
+
+    On the path without a return nothing was to be changed. Other returns tell nothing of what belongs there.
+    """
+    values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
+    names = {_changed_name(value) for value in values}
+    given = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    if len(names) == 1:
+        yield from (name for name in names if name in given)
+
+
+def _changed_name(value: ast.expr | None) -> str | None:
+    """The name whose value an expression gives in the same class, with a part of it left out or written otherwise."""
+    match value:
+        case ast.Subscript(value=inner, slice=ast.Slice()):
+            found = inner
+        case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in _KEEPING_TEXT:
+            found = inner
+        case ast.Call(func=ast.Name(id="abs" | "sorted"), args=[inner]):
+            found = inner
+        case _:
+            return None
+    return found.id if isinstance(found, ast.Name) else _changed_name(found)
