@@ -76,21 +76,8 @@ class Recorder:
 
         `project` is the root of the project (default: the parent of the state folder).
         """
-        left_out = tuple(
-            name for name in ("include_narrative", "include_events", "include_values") if not getattr(settings, name)
-        )
         root = project or state_dir.parent
-        run = Run(
-            run_id,
-            owner.session,
-            owner.shelf,
-            root.name,
-            status=None,
-            started=time.time(),
-            ended=None,
-            left_out=left_out,
-            version=__version__,
-        )
+        run = _begun(run_id, owner, settings, root.name)
         recorder = cls(run, settings)
         try:
             recorder._store = _open_store(state_dir, root, recorder.warnings.append)
@@ -287,6 +274,21 @@ class Recorder:
 
     def _now(self) -> float:
         return time.monotonic() - self._clock
+
+
+def _begun(run_id: str, owner: Owner, settings: TraceSettings, project: str) -> Run:
+    recordable = ("include_narrative", "include_events", "include_values")
+    return Run(
+        run_id,
+        owner.session,
+        owner.shelf,
+        project,
+        status=None,
+        started=time.time(),
+        ended=None,
+        left_out=tuple(name for name in recordable if not getattr(settings, name)),
+        version=__version__,
+    )
 
 
 def _open_store(folder: Path, root: Path, say: Callable[[str], None]) -> Store:
