@@ -134,10 +134,10 @@ class Screening:
         request = PytestRequest(
             self.interpreter,
             self.settings.root,
-            node_ids,
-            self.settings.pytest_args,
-            self.settings.timeout,
-            edited if self.settings.dry_run else {},
+            node_ids=node_ids,
+            pytest_args=self.settings.pytest_args,
+            timeout=self.settings.timeout,
+            sources=edited if self.settings.dry_run else {},
         )
         collect = files_of((*node_ids, *self.also)) if kind is WarmServer else ()
         self._servers[kind] = kind(request, collect=collect, alone=self.settings.jobs == 1).start()

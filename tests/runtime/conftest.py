@@ -81,7 +81,8 @@ def run(project: Project, interpreter: Interpreter) -> Run:
         pytest_args: tuple[str, ...] = (),
         timeout: float = 60.0,
     ) -> PytestRun:
-        return run_pytest(PytestRequest(interpreter, project(files), node_ids, pytest_args, timeout))
+        root = project(files)
+        return run_pytest(PytestRequest(interpreter, root, node_ids=node_ids, pytest_args=pytest_args, timeout=timeout))
 
     return run_project
 
