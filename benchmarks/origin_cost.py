@@ -4,7 +4,9 @@
 
 The interpreter needs pytest; coverage, viztracer, hunter and PySnooper are measured where it has them. The clock is
 that of the CPU, from the beginning of the test to the end of the process. Tracers that record all calls or print run
-fewer turns; all times are for one turn.
+fewer turns, and of them only the test itself counts, not what they do when the process ends; viztracer keeps its newest
+100,000 events. All times are for one turn, and each ratio is to the plain run of the same session. With one interpreter
+and 3 rounds it takes about 8 minutes on a quiet machine.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
 from selfdebug.stages.origin import suspects
 
 SECONDS = 2.0  # that the plain test takes
-FEW = 200  # of the printing tracers, each turn counts for so many
+START = 200  # turns from which is found out how many there are to be
+FEW = {"coverage": 4, "viztracer": 100, "hunter": 1_000, "pysnooper": 1_000}  # each turn counts for so many
 SNOOPED = TEST.replace("import load", "import load\nimport pysnooper").replace(
     "load.work(", "pysnooper.snoop(os.devnull, depth=50)(load.work)("
 )
@@ -45,18 +48,24 @@ class Bench:
         ours = {"ORIGIN_COST_TURNS": str(turns), "ORIGIN_COST_CLOCK": str(self.root / "clock")}
         return {**os.environ, **ours, "COVERAGE_FILE": str(self.root / "data"), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def seconds(self) -> float:
-        """What the clock of the last run says."""
-        return float((self.root / "clock").read_text())
+    def seconds(self, *, whole: bool = True) -> float:
+        """What the clock of the last run says at the end of the process, or at that of the test."""
+        of_test, of_process = map(float, (self.root / "clock").read_text().split())
+        return of_process if whole else of_test
 
-    def command(self, *before: str, test: str = "test_load.py", turns: int, hunter: str | None = None) -> float:
+    def command(self, *before: str, turns: int, whole: bool = True) -> float:
         """Run pytest, perhaps by another tool; return the seconds for one turn."""
-        environment = self.environment(turns)
-        if hunter is not None:
-            environment["PYTHONHUNTER"] = hunter
+        self._run(before, "test_load.py", self.environment(turns))
+        return self.seconds(whole=whole) / turns
+
+    def printed(self, turns: int, test: str = "test_load.py", hunter: str = "") -> float:
+        """Run the test under a tracer that prints; return the seconds for one turn, without the end of the process."""
+        self._run((), test, {**self.environment(turns), **({"PYTHONHUNTER": hunter} if hunter else {})})
+        return self.seconds(whole=False) / turns
+
+    def _run(self, before: tuple[str, ...], test: str, environment: dict[str, str]) -> None:
         command = [str(self.interpreter.path), *before, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
         subprocess.run(command, cwd=self.root, env=environment, capture_output=True, check=False)
-        return self.seconds() / turns
 
     def traced(self, trace: Tracing, turns: int) -> float:
         """Run the test under our own tracer; return the seconds for one turn."""
@@ -81,21 +90,21 @@ class Bench:
 
 def ways(bench: Bench, turns: int) -> Iterator[tuple[str, Callable[[], float]]]:
     """Each way to run the test, with a function that gives the seconds for one turn; the plain one first."""
-    few = max(1, turns // FEW)
+    few = {tool: max(1, turns // each) for tool, each in FEW.items()}
     yield "a plain run", lambda: bench.command(turns=turns)
     chosen = bench.suspects(turns)
     yield "our first pass: calls and returns", lambda: bench.traced(Pass.CALLS, turns)
     yield f"our second pass: lines of {len(chosen.functions)} functions", lambda: bench.traced(chosen, turns)
     yield "our only pass: everything", lambda: bench.traced(Pass.EVERYTHING, turns)
     if _has(bench, "coverage"):
-        yield "coverage.py", lambda: bench.command("-m", "coverage", "run", turns=turns)
+        yield "coverage.py", lambda: bench.command("-m", "coverage", "run", turns=few["coverage"])
     if _has(bench, "viztracer"):
-        quiet = ("-m", "viztracer", "--quiet", "-o", str(bench.root / "result.json"))
-        yield "viztracer", lambda: bench.command(*quiet, turns=few)
+        quiet = ("-m", "viztracer", "--quiet", "--tracer_entries", "100000", "-o", str(bench.root / "result.json"))
+        yield "viztracer", lambda: bench.command(*quiet, turns=few["viztracer"], whole=False)
     if _has(bench, "hunter"):
-        yield "hunter (prints)", lambda: bench.command(turns=few, hunter="module='load',stdlib=False")
+        yield "hunter (prints)", lambda: bench.printed(few["hunter"], hunter="module='load',stdlib=False")
     if _has(bench, "pysnooper"):
-        yield "PySnooper (prints)", lambda: bench.command(test="test_snooped.py", turns=few)
+        yield "PySnooper (prints)", lambda: bench.printed(few["pysnooper"], "test_snooped.py")
 
 
 def _has(bench: Bench, module: str) -> bool:
@@ -127,7 +136,7 @@ def measured(load: str, interpreter: Interpreter, rounds: int) -> list[Timing]:
 
 def enough(bench: Bench) -> int:
     """The turns for which the plain test takes SECONDS: by as many that what it takes to end does not count."""
-    turns = FEW
+    turns = START
     while (seconds := bench.command(turns=turns)) * turns < SECONDS / 4:
         turns *= 4
     return round(SECONDS / seconds)
