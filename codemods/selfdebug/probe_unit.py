@@ -16,9 +16,9 @@ from functools import cached_property
 import libcst as cst
 
 from codemods.selfdebug.base import Edit, RefusedError, TargetNotFoundError
+from codemods.selfdebug.excerpt import Excerpt
 from codemods.selfdebug.source import BLOCKS, Clause, Source, line_range, sharing_lines
 from codemods.selfdebug.spans import Span
-from codemods.selfdebug.trees import Excerpt
 
 _BEHIND_STATEMENT = re.compile(r"[ \t\f]*;?[ \t\f]*(#[^\r\n]*)?(\r\n|\n)?")
 _ENCLOSING_LINE = "if 1:\n"

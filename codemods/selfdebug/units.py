@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from codemods.selfdebug.base import RefusedError
+from codemods.selfdebug.excerpt import Excerpt
 from codemods.selfdebug.source import BLOCKS, Level, Statement, line_range, sharing_lines
-from codemods.selfdebug.trees import Excerpt
 
 if TYPE_CHECKING:
     from codemods.selfdebug.source import Source
@@ -29,17 +29,21 @@ MAX_LENGTH = 300_000
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """An excerpt of the source, whose text starts at the index `start`, and its concrete syntax tree.
+    """An excerpt of the source, and its concrete syntax tree.
 
     `levels` leads to its first statement, `count` is the number of sibling statements in it.
     """
 
     source: Source
-    start: int
     excerpt: Excerpt
     levels: tuple[Level, ...]
     count: int
     module: cst.Module
+
+    @property
+    def start(self) -> int:
+        """The index into the text of the source at which the unit starts."""
+        return self.source.starts[self.excerpt.first_line - 1]
 
     @property
     def end(self) -> int:
@@ -111,8 +115,7 @@ def _unit(source: Source, excerpt: Excerpt, levels: tuple[Level, ...], count: in
     tree = excerpt.tree(levels[-1].siblings[index : index + count])
     module = _with_indent(tree, indentation_unit(source, levels))
     newline = source.newline(excerpt.first_line)
-    start = source.starts[excerpt.first_line - 1]
-    return Unit(source, start, excerpt, levels, count, module.with_changes(default_newline=newline))
+    return Unit(source, excerpt, levels, count, module.with_changes(default_newline=newline))
 
 
 def is_elif(source: Source, statement: Statement) -> bool:
