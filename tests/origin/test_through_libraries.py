@@ -1283,10 +1283,11 @@ case(
             self.name = name
 
     def main():
-        box = pickle.loads(pickle.dumps(Box(None)))
+        original = Box(None)
+        box = pickle.loads(pickle.dumps(original))
         return box.name.upper()
     """,
-    "app:8 through-library?",
+    "app:9 through-library?",
     "app:5 attribute",
     "app:8 parameter",
     "app:8 explicit-none",

@@ -315,7 +315,7 @@ class History:
                 return
             base = key_of(store.target.value)
             held = self.stored(base, store.spot) if base else None
-            if held is not None and held.identity == owner.identity:
+            if held is not None and is_same(held, owner):
                 yield store
 
     @cached_property
