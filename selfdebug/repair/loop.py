@@ -14,6 +14,7 @@ from selfdebug.repair.ingest import Ingested
 from selfdebug.repair.outcome import Work, declined, exhausted, partly_kept, passed, proposed_only
 from selfdebug.repair.progress import progress
 from selfdebug.repair.refusing import contradiction
+from selfdebug.stages.diagnose import untaken
 
 
 def repaired(bench: Bench, found: Ingested, work: Work) -> Repair:
@@ -76,7 +77,7 @@ def _moved_on(bench: Bench, work: Work, turn: Attempt, group: Group) -> list[Gro
     """What to try next after an attempt without a plausible patch: the crash that its best trial uncovered, if any."""
     step = progress(turn.trials, group)
     if step is None or step.patch is None or step.next_failure is None:
-        work.give_up(group, "No candidate made it pass.")
+        work.give_up(group, f"No candidate made it pass{untaken(turn.diagnosis)}.")
         return []
     bench.say("keep", f"{step.candidate.guard} moved the crash; going on from there")
     bench.write(step.patch.file, step.patch.after)

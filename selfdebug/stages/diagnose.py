@@ -28,6 +28,8 @@ _WHAT = {
     FaultKind.NONE_AWAIT: "cannot be awaited",
 }
 
+_PASSED_BY = frozenset({"branch-not-taken", "branch-taken", "loop-not-entered"})
+
 
 def diagnose(
     failure: Failure,
@@ -82,3 +84,17 @@ def _other(exception: ExceptionRecord, location: FaultLocation, receiver: Receiv
         case _:
             said = f"{receiver.code}: {message}"
     return said
+
+
+def untaken(diagnosis: Diagnosis) -> str:
+    """What there is to say, after a colon, of a None that a test complains of and that a branch not taken left; or "".
+
+    A branch of its own, a default or a return there would have to give the value that the test expects: no other code
+    of the project tells which one that is for other inputs.
+    """
+    link = next((link for link in diagnosis.origin if link.kind in _PASSED_BY), None)
+    if diagnosis.location.kind is not FaultKind.ASSERTION or link is None:
+        return ""
+    return (
+        f": the None is what is left where {link.file}:{link.line} goes on, and no code tells which value belongs there"
+    )

@@ -112,4 +112,5 @@ def test_a_branch_that_was_not_taken_is_explained(tmp_path: Path) -> None:
         ("app.py", 2, "branch-not-taken"),
     ]
     assert "number was 2" in document["origin"][1]["sentence"]
+    assert "what is left where app.py:2 goes on, and no code tells which value belongs there" in document["message"]
     assert (tmp_path / "app.py").read_text() == app
