@@ -30,7 +30,7 @@ from selfdebug.stages.origin import suspects
 
 SECONDS = 2.0  # that the plain test takes
 START = 200  # turns from which is found out how many there are to be
-FEW = {"coverage": 4, "viztracer": 100, "hunter": 1_000, "pysnooper": 1_000}  # each turn counts for so many
+FEW = {"coverage": 4, "viztracer": 100, "hunter": 1_000, "pysnooper": 4_000}  # each turn counts for so many
 SNOOPED = TEST.replace("import load", "import load\nimport pysnooper").replace(
     "load.work(", "pysnooper.snoop(os.devnull, depth=50)(load.work)("
 )
