@@ -1091,6 +1091,25 @@ case(
     "app:3 explicit-none",
 )
 case(
+    "key that is an object",
+    """
+    def first():
+        return 1
+
+    def main():
+        table = {}
+        for name in ("a", first):
+            table[name] = 1
+        for key in table:
+            key.upper()
+    """,
+    "app:8 for-target",
+    "app:7 put",
+    "app:6 for-target",
+    "app:6 item",
+    "app:1 definition",
+)
+case(
     "dict comprehension key",
     """
     def main():

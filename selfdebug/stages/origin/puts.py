@@ -9,6 +9,7 @@ from selfdebug.model import TracedValue
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.bindings import Binding, follow_binding, with_kind
 from selfdebug.stages.origin.contents import ADDING, Change, changes_of, keys_in
+from selfdebug.stages.origin.history import is_same
 from selfdebug.stages.origin.program import key_of
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
 
@@ -50,12 +51,19 @@ def _of_mapping(
     return Found((), quest.at(quest.expression, path=(Item(keys[index]), *quest.path[1:])))
 
 
+def _is_under(evidence: Evidence, quest: Quest, change: Change) -> bool:
+    """Whether the followed value, or one equal to it, is the key of a change."""
+    if change.key is not None:
+        return change.key[0] is None if quest.value.is_none else repr(change.key[0]) == quest.value.text
+    node = change.node
+    return isinstance(node, ast.Subscript) and is_same(evidence.value(node.slice, change.spot), quest.value)
+
+
 def _as_key(evidence: Evidence, quest: Quest, changes: list[Change]) -> Found | None:
     """The oldest of the stores under the key since it was not there."""
     oldest: Change | None = None
     for change in changes:
-        is_it = change.key is not None and (change.key[0] is None if quest.value.is_none else
-                                            repr(change.key[0]) == quest.value.text)  # fmt: skip
+        is_it = _is_under(evidence, quest, change)
         if is_it and change.is_removal:
             break
         if is_it and isinstance(change.node, ast.Subscript):
