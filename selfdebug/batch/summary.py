@@ -48,7 +48,7 @@ def interrupted(batch: BatchResult) -> BatchResult:
 
 def _sentence(planned: int, ended: int, states: Mapping[JobState, int], shard: Shard | None) -> str:
     if not planned:
-        return "Nothing fails, so there is nothing to repair."
+        return "No failure was found, so there is nothing to repair."
     part = f" of shard {shard}" if shard is not None else ""
     lost = f", {states[JobState.LOST]} lost" if states.get(JobState.LOST) else ""
     repaired, left = states.get(JobState.REPAIRED, 0), states.get(JobState.NOT_REPAIRED, 0)

@@ -182,6 +182,8 @@ def _failures_in(log: str, settings: Settings) -> tuple[Failure, ...]:
     if log != "-" and not Path(log).exists():
         raise UsageError(f"{log} is neither a folder, nor a test, nor a file that is there.")
     with progress(sys.stderr) as show_event, options.opened_log(log, show_event) as file:
+        if not file.peek(1):
+            raise InputError(f"The log {log} is empty: give a file that holds the output of a failing test run.")
         found = read_log_stream(file, settings.root, settings.log_root)
     for note in found.notes:
         output.say(note)

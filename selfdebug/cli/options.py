@@ -222,7 +222,7 @@ class _ShownFile(io.RawIOBase):
 
 
 @contextmanager
-def opened_log(log: str, show: Callable[[Progress], None]) -> Iterator[BinaryIO]:
+def opened_log(log: str, show: Callable[[Progress], None]) -> Iterator[io.BufferedReader]:
     """The captured output that LOG names, to be read block by block: a file, or `-` for standard input.
 
     `show` is told how far it has been read. Raises InputError with the system's reason when it cannot be read.

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from codemods.selfdebug.commands import CONFIG
-from selfdebug import config
 from selfdebug.batch.schema import batch_schema
 from selfdebug.cli import options, output
+from selfdebug.cli.projects import project
 from selfdebug.cli.run import repaired_with_progress, show, view
 from selfdebug.config import Settings
 from selfdebug.demo import lay_out
@@ -33,7 +33,7 @@ def init(root: Path | None, force: bool) -> int:
 
     An existing file is kept, unless --force is given.
     """
-    file = config.project_root(root) / LIBCST_CONFIG
+    file = project(root) / LIBCST_CONFIG
     if not force and (file.exists() or file.is_symlink()):
         output.write_prose(f"Kept {file}; {_advice(file)}")
         return 0

@@ -109,6 +109,7 @@ def test_click_completes_the_commands() -> None:
         (["run", "--pytest-args", "'"], "--pytest-args cannot be split into arguments: No closing quotation."),
         (["run", "no.log"], "Cannot read the log no.log: No such file or directory."),
         (["run", "."], "Cannot read the log .: Is a directory."),
+        (["batch", os.devnull], "is empty: give a file that holds the output of a failing test run."),
         (["schema", "run", "extra"], "Got unexpected extra argument (extra). Try 'selfdebug schema --help'."),
         (["mcp", "install"], "'--client'. Choose from: claude, codex, cursor, vscode. Try 'selfdebug mcp install -"),
     ],

@@ -210,12 +210,13 @@ def test_an_interrupted_run_is_rolled_back(tmp_path: Path) -> None:
         ["report", "--html", "page.html"],
         ["trace", "run_overview"],
         ["batch", "log.txt"],
+        ["init"],
     ],
     ids=" ".join,
 )
 def test_whatever_comes_next_rolls_an_interrupted_run_back_before_it_looks(command: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"x\n")
-    (tmp_path / "log.txt").write_bytes(b"")
+    (tmp_path / "log.txt").write_bytes(b"1 passed")
     interrupted_run(tmp_path)
     done = selfdebug(*command, cwd=tmp_path)
     assert (tmp_path / "a.py").read_bytes() == b"x\n"
