@@ -228,7 +228,7 @@ def test_leaving_early_with_success_is_not_a_pass(run: Run) -> None:
             "test_it.py": """
                 import os
                 def test_quit():
-                    print("1 passed in 0.01s")
+                    print("1 passed in 0.01s", flush=True)
                     os._exit(0)
             """
         },
