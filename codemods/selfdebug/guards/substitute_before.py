@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -100,13 +101,15 @@ class SubstituteBefore(Guard):
 def _loop_to_stand_before(site: Site, name: str, used: Set[str]) -> Statement | None:
     """The outermost of the loops around the statement, in each turn of which the guard would do the same."""
     found = None
-    for around in site.statement.ancestors():
-        is_loop = isinstance(around.node, ast.For | ast.AsyncFor | ast.While)
-        if not is_loop or (used | {name}) & bound_by([around.node]) or name not in surely_bound_before(around):
+    for around in takewhile(_is_loop, site.statement.ancestors()):
+        if (used | {name}) & bound_by([around.node]) or name not in surely_bound_before(around):
             break
-        if line_unit(site.source, around, whole=False).levels[-1].owner is around.owner:
-            found = around
+        found = around
     return found
+
+
+def _is_loop(statement: Statement) -> bool:
+    return isinstance(statement.node, ast.For | ast.AsyncFor | ast.While)
 
 
 def _local_name(site: Site) -> str:

@@ -73,9 +73,15 @@ class WrapStatement(Guard):
             "if callable(done):\n    done()\n",
             Parameters(test=Test.CALLABLE),
         ),
+        Example(
+            "show(‹len(«box»)›)\n",
+            "if hasattr(box, '__len__'):\n    show(len(box))\n",
+            Parameters(test=Test.HAS_ATTRIBUTE),
+        ),
     )
     refusals = (
         Refusal("‹«done»()›\n", "no attribute", Parameters(test=Test.HAS_ATTRIBUTE)),
+        Refusal("show(‹int(«box»)›)\n", "no attribute", Parameters(test=Test.HAS_ATTRIBUTE)),
         Refusal("class A:\n    ‹«done».__x›()\n", "private", Parameters(test=Test.HAS_ATTRIBUTE)),
         Refusal("def f(u):\n    return ‹«u».name›\n", "would be dropped"),
         Refusal("def f(u):\n    n = ‹«u».name›\n    return n\n", "would be dropped"),
