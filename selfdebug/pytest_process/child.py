@@ -105,7 +105,7 @@ def run_child(
                 meanwhile()
             timed_out = not _wait(child, stream, started + timeout, tick)
         finally:
-            end_all(child.pid, launch.marker, _GRACE_AT_TIMEOUT if timed_out else _GRACE_AT_EXIT)
+            _end(child, launch.marker, _GRACE_AT_TIMEOUT if timed_out else _GRACE_AT_EXIT)
             stream.drain()
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_GRACE_AT_TIMEOUT)
@@ -138,7 +138,7 @@ class Background:
 
     def end(self) -> None:
         """End it with everything that it started."""
-        end_all(self._child.pid, self._marker, _GRACE_AT_EXIT)
+        _end(self._child, self._marker, _GRACE_AT_EXIT)
         self.wait(_GRACE_AT_TIMEOUT)
         orphans.finish(self._child.pid)
 
@@ -166,6 +166,12 @@ def _started(
         raise EnvironmentUnusableError(f"{launch.command[0]} cannot be started: {error.strerror or error}") from error
     _limit(child.pid, launch.memory)
     return child
+
+
+def _end(child: subprocess.Popen[bytes], marker: str, grace: float) -> None:
+    """End a process with everything that it started; the search for that is left out where none can be there."""
+    if child.poll() is None or not orphans.nothing_is_left():
+        end_all(child.pid, marker, grace)
 
 
 def _limit(pid: int, memory: int | None) -> None:

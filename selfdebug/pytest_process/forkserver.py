@@ -104,6 +104,12 @@ class ForkServer(ABC):
         self._wait_for_start()
         return self.refusal is None
 
+    def dismiss(self) -> None:
+        """Tell the process to end, and do not wait for that: `close` has less to wait for then."""
+        if self.refusal is None:
+            self.refusal = "the server was dismissed"
+            self._tell_to_end()
+
     def close(self) -> None:
         """End the process and all that it has started, and remove its folder."""
         self.refusal = self.refusal or "the server was closed"
@@ -152,10 +158,13 @@ class ForkServer(ABC):
 
     def _hang_up(self, process: Background) -> None:
         """Let the session end in order, unless it takes long."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._tell_to_end()
         self._wait_for_start()  # which ends now, if it had not
         process.wait(_END_SECONDS)
+
+    def _tell_to_end(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _wait_for_start(self) -> None:
         if self._starter is not None:

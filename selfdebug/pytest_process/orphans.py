@@ -19,6 +19,7 @@ from typing import TypeVar
 
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37  # of <linux/prctl.h>
 _TASKS = Path("/proc/self/task")
+_KNOWS_CHILDREN = Path("/proc/thread-self/children").exists()  # not every kernel has such lists
 _SECONDS = 2.0
 Child = TypeVar("Child", bound=subprocess.Popen[bytes])
 
@@ -72,6 +73,12 @@ def finish(pid: int) -> None:
                 _end_adopted()
 
 
+def nothing_is_left() -> bool:
+    """Whether children of our own that have ended surely left no process: each would have fallen to this one."""
+    with _adoption.lock:
+        return _adoption.is_on and _KNOWS_CHILDREN and not _adopted()
+
+
 def _subreaper(value: int) -> int | None:
     """Set whether this process adopts; return what it was before, None where that cannot be set."""
     if sys.platform != "linux":
@@ -102,7 +109,7 @@ def _end_adopted() -> None:
 def _adopted() -> set[int]:
     """The children of this process that it has not started, and that are not in its session."""
     ours, found = os.getsid(0), set()
-    for pid in _children() - _adoption.servers:
+    for pid in _children() - _adoption.servers - _adoption.runs:
         with suppress(ProcessLookupError):
             if os.getsid(pid) != ours:
                 found.add(pid)

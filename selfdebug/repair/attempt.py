@@ -101,6 +101,7 @@ def _chosen(bench: Bench, case: Case, contestants: Contest, note: str) -> Conten
 
 def _record(bench: Bench, case: Case, kept: _Kept) -> None:
     patch = kept.contender.patch
+    bench.side_by_side.dismiss()
     with bench.step("keep", f"keeping {patch.candidate.guard}") as step:
         record.kept(step, patch, kept.contender.step)
         record.unpatched(step, node_ids(case.group), without(bench, patch, case.group))

@@ -102,6 +102,11 @@ class Screening:
             self._too_many.add(self.also)
             self.prepare(what)
 
+    def dismiss(self) -> None:
+        """Let the servers end by themselves, while something else is done: they are not asked any more."""
+        for server in self._servers.values():
+            server.dismiss()
+
     def close(self) -> None:
         """End the servers; they are not started again for the same tests and files."""
         while self._servers:

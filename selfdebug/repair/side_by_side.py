@@ -62,6 +62,12 @@ class SideBySide:
         wait(self._begun)
         self._begun.clear()
 
+    def dismiss(self) -> None:
+        """Let the servers end by themselves, while something else is done: a patch is kept, and more are not needed."""
+        self.wait()
+        for screening in (self.first, *self._others):
+            screening.dismiss()
+
     def close(self) -> None:
         """End everything, whatever still runs."""
         for screening in (self.first, *self._others):

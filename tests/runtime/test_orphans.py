@@ -14,7 +14,7 @@ import pytest
 
 from selfdebug.config import Settings
 from selfdebug.pytest_process import Interpreter, PytestRequest, run_pytest
-from selfdebug.pytest_process.orphans import adopting
+from selfdebug.pytest_process.orphans import adopting, nothing_is_left
 from selfdebug.repair import repair
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let a process adopt")
@@ -57,6 +57,17 @@ def test_a_daemon_ends_with_its_run(tmp_path: Path, ending: str) -> None:
         assert adopts() == 1
         assert not daemons()
     assert adopts() == 0
+
+
+@pytest.mark.parametrize("way", ["subprocess.Popen", "lambda command: os.fork() or os.execvp('sleep', command)"])
+def test_a_plain_child_ends_with_its_run(tmp_path: Path, way: str) -> None:
+    code = f"import os, subprocess\n\ndef test_child():\n    ({way})(['sleep', '{SECONDS}'])\n"
+    (tmp_path / "test_child.py").write_text(code)
+    with adopting():
+        run_pytest(PytestRequest(Interpreter.find(sys.executable), tmp_path))
+        assert not daemons()
+        assert nothing_is_left()
+    assert not nothing_is_left(), "only who adopts can tell"
 
 
 def test_a_repair_adopts(tmp_path: Path) -> None:
