@@ -60,7 +60,7 @@ from prices import label
 
 def test_unknown():
     label({}, "b")
-    text = inspect.getsource(label)
+    text = "".join(inspect.findsource(label)[0])
     assert hashlib.sha256(text.encode()).hexdigest() == Path(__file__).with_name("wanted.txt").read_text()
 """
 WORKING = "\n\ndef test_{number}():\n    assert work({rounds})\n"
@@ -113,15 +113,10 @@ def accepted_by_number(root: Path, most: int) -> dict[int, str]:
     done = repair(Settings(root=root, max_candidates=most, max_attempts=1), None, lambda _: None)
     judged = [trial for trial in done.attempts[0].trials if trial.verdict is not Verdict.REFUSED]
     return {
-        number: _function(trial.patch.after.decode())
+        number: hashlib.sha256(trial.patch.after).hexdigest()
         for number, trial in enumerate(judged, 1)
         if trial.patch is not None and trial.next_failure and trial.next_failure.exception.type == "AssertionError"
     }
-
-
-def _function(module: str) -> str:
-    text = module[module.index("def label") : module.index("\n\n\ndef work")] + "\n"
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def measured(

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import time
 import warnings
+from contextlib import suppress
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 Message = Dict[str, Any]
@@ -29,7 +31,9 @@ _PROBLEMS: dict[int, str | None] = {
     SPREAD: DISTRIBUTED,
 }
 _ORPHAN_SECONDS = 1.0
-_now, _sleep = time.monotonic, time.sleep
+_KILL_SECONDS = 5.0
+# Bound here, because code of the project may replace them.
+_now, _sleep, _poll, _READABLE = time.monotonic, time.sleep, select.poll, select.POLLIN
 
 
 class Server:
@@ -68,13 +72,10 @@ class Server:
 
     def end_of(self, pid: int, timeout: float) -> End:
         """Wait for a child for at most so many seconds, and end what it has left behind."""
-        deadline, pause, timed_out = _now() + timeout, 0.0005, False
-        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            if not timed_out and _now() > deadline:
-                timed_out = True
-                _kill_group(pid)
-            _sleep(pause)
-            pause = min(pause * 1.2, 0.02)
+        timed_out = not _has_ended(pid, timeout)
+        if timed_out:
+            _kill_group(pid)
+            _has_ended(pid, _KILL_SECONDS)
         _kill_group(pid)  # before it is reaped, so that its number cannot have become another's
         status = os.waitpid(pid, 0)[1]
         if self._adopts:
@@ -92,6 +93,25 @@ class Server:
                 data = data[os.write(self.descriptor, data) :]
         except OSError:
             return  # nobody listens: the next read ends the session
+
+
+def _has_ended(pid: int, seconds: float) -> bool:
+    """Wait for the end of a child for at most so many seconds, without reaping it; return whether it has ended."""
+    with suppress(AttributeError, OSError):  # Python before 3.9, Linux before 5.3
+        descriptor = os.pidfd_open(pid)
+        try:
+            ends = _poll()
+            ends.register(descriptor, _READABLE)
+            return bool(ends.poll(1000 * seconds))
+        finally:
+            os.close(descriptor)
+    deadline, pause = _now() + seconds, 0.0005
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if _now() > deadline:
+            return False
+        _sleep(pause)
+        pause = min(pause * 1.2, 0.02)
+    return True
 
 
 def fork() -> int:
