@@ -37,11 +37,13 @@ def invoke(arguments: list[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return int(ExitCode.USAGE)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
+        _show_notes(error)
         code, reason, sentence = ExitCode.INTERRUPTED, "interrupted", "Interrupted."
     except click.ClickException as error:
         code, reason, sentence = ExitCode.USAGE, "usage", _usage_sentence(error)
     except SelfdebugError as error:
+        _show_notes(error)
         _show_traceback()
         code, reason, sentence = error.exit_code, error.reason, str(error)
     except Exception as error:  # noqa: BLE001 - the last resort of the process: nothing may end as a bare traceback
@@ -62,6 +64,12 @@ def _internal_sentence(error: Exception) -> str:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     again = "" if _wants_traceback() else " with the output of the same command under SELFDEBUG_DEBUG=1"
     return f"Internal error in selfdebug {__version__}: {said}. Please report it at {ISSUES}{again}."
+
+
+def _show_notes(error: BaseException) -> None:
+    """What else the user has to know, such as that an interrupted run was put back first."""
+    for note in getattr(error, "__notes__", ()):
+        output.say(note)
 
 
 def _wants_traceback() -> bool:

@@ -30,7 +30,7 @@ from selfdebug.trace.owner import owner_of
 from selfdebug.trace.recorder import Recorder
 from selfdebug.trace.records import RunStatus
 from selfdebug.trace.settings import load as load_trace_settings
-from selfdebug.workspace import Workspace, new_run_id
+from selfdebug.workspace import Recovery, Workspace, new_run_id
 
 __all__ = ["probe_failure", "repair"]
 
@@ -145,13 +145,21 @@ def open_bench(settings: Settings, events: Events) -> Iterator[Bench]:
             status, sentence = RunStatus.LOOKED, ""
         except SelfdebugError as error:
             status, sentence = RunStatus.FAILED, str(error)
+            _note(error, recovery)
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             status, sentence = RunStatus.INTERRUPTED, "It was interrupted."
+            _note(error, recovery)
             raise
         finally:
             bench.side_by_side.close()
             _record_other_end(bench, status, sentence)
+
+
+def _note(error: BaseException, recovery: Recovery | None) -> None:
+    """Let an error carry what was put back before it: there will be no report that says so."""
+    if recovery is not None:
+        error.add_note(recovery.sentence)
 
 
 def _load_the_rest(workspace: Workspace) -> None:

@@ -279,3 +279,10 @@ def test_a_poor_locale_is_no_error(tmp_path: Path) -> None:
     done = process("failures", stdin="E   ValueError: ümläut\n\na.py:1: ValueError\n".encode(), environ=environ)
     assert done.returncode == 0
     done.stdout.decode("ascii")
+
+
+def test_an_interruption_while_the_program_is_loaded_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    program = [sys.executable, "-m", "selfdebug", "--version"]
+    done = subprocess.run(program, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

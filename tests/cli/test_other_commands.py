@@ -155,6 +155,16 @@ def test_doctor_in_a_repository_with_a_run_that_was_interrupted(tmp_path: Path) 
     assert b"Run run-1 had been interrupted" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "probe", "why", "ci"])
+def test_what_was_put_back_is_said_beside_an_error(tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.py").write_bytes(b"x\n")
+    interrupted_run(tmp_path)
+    done = selfdebug(command, "-", "--root", str(tmp_path), stdin=b"")
+    assert (tmp_path / "a.py").read_bytes() == b"x\n"
+    assert b"Run run-1 had been interrupted" in done.stderr + done.stdout
+    assert done.returncode != 0
+
+
 def test_doctor_names_the_run_that_holds_the_project(tmp_path: Path) -> None:
     workspace = Workspace.open(tmp_path)
     with workspace.lock("busy-run"):
