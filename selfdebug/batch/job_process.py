@@ -63,7 +63,7 @@ def carried_out(order: Order) -> Answer:
 def _answer(order: Order, settings: Settings) -> Answer:
     match order.task:
         case FindCauses():
-            return _causes(settings)
+            return _causes(settings, order.settings.root)
         case RepairTests(known=known):
             return _repaired(settings, known)
         case RunSuite():
@@ -77,11 +77,13 @@ def _import_from(folders: list[Path]) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([*map(str, folders), *([former] if former else [])])
 
 
-def _causes(settings: Settings) -> Causes:
+def _causes(settings: Settings, project: Path) -> Causes:
+    """What fails; nobody knows or finds the copy any more, so a sentence names the project instead."""
     with open_bench(replace(settings, dry_run=True), lambda _event: None) as bench:
         found = ingest(bench, None)
     if isinstance(found, Ended):
-        return Causes((), {}, found.sentence, nothing_failed=found.reason == "nothing-failed")
+        sentence = found.sentence.replace(str(settings.root), str(project))
+        return Causes((), {}, sentence, nothing_failed=found.reason == "nothing-failed")
     return Causes(tuple(map(cause_of, groups(found.failures))), bench.known)
 
 

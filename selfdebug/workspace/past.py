@@ -130,7 +130,7 @@ def _kept_run(known: dict[str, RunState], run_id: str | None) -> str:
         return kept[-1]
     run = known.get(run_id)
     if run is None:
-        raise UsageError(f"There is no run {shown(run_id)} in this project.")
+        raise UsageError(f"There is no run {run_id!r} in this project.")
     if run.status is not RunStatus.KEPT:
         raise UsageError(f"Run {run_id} kept nothing that could be undone: it is {run.status.value}.")
     return run_id

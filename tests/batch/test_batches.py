@@ -325,6 +325,13 @@ def test_what_a_run_refuses_is_an_answer_and_not_tried_again(order: Order) -> No
     assert reply.tries == 1
 
 
+def test_a_sentence_names_the_project_and_not_its_copy(project: Path, order: Order) -> None:
+    (order.folder / "tree" / "test_names.py").write_text("")
+    reply = isolated(order, 0)
+    assert isinstance(reply.answer, Causes)
+    assert reply.answer.sentence.startswith(f"pytest collected no tests under {project}; ")
+
+
 def test_a_batch_that_is_not_there_any_more_starts_nothing(order: Order) -> None:
     (order.folder.parent / ACTIVE).unlink()
     reply = isolated(order, 3)

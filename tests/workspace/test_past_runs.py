@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,8 +78,9 @@ def test_undo_goes_back_run_by_run(repo: Path) -> None:
         workspace.undo()
     with pytest.raises(UsageError, match="it is undone"):
         workspace.undo("first")
-    with pytest.raises(UsageError, match="There is no run nine"):
-        workspace.undo("nine")
+    for name in ("nine", "", "\x1b[2J"):
+        with pytest.raises(UsageError, match=re.escape(f"There is no run {name!r} in this project.")):
+            workspace.undo(name)
 
 
 def test_undo_is_refused_when_a_file_was_changed_since(repo: Path) -> None:
