@@ -5,6 +5,7 @@
 A suite takes so many seconds; one of its tests crashes, and accepts nothing but the edit that is judged as the Kth. Two
 beginnings: without anything (the person's first run is one of all tests) and from a captured log (it is the one test).
 `ratio` is of the time that passes, `work` of the processor time of all processes, which a busy machine changes less.
+Each repair is set against the person's runs just before and just after it.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.measure import Timing, command_line, interleaved, session
+from benchmarks.measure import command_line, cpu_of_children, session
 from selfdebug.config import Settings
 from selfdebug.model import Verdict
 from selfdebug.repair import repair
@@ -87,6 +88,13 @@ class Cost:
     work: float
 
 
+class Spent(NamedTuple):
+    """Seconds that passed, and seconds of processor time; or both in times of another way's."""
+
+    seconds: float
+    work: float
+
+
 def project(root: Path, seconds: float) -> None:
     """Write a project whose other tests compute for `seconds`."""
     (root / "tests").mkdir(parents=True)
@@ -131,23 +139,36 @@ def measured(
     found: list[Cost] = []
     for beginning in beginnings:
         arguments, first = ([str(log)], [NODE]) if beginning == LOG else ([], [])
-        ways: dict[str, Callable[[], object]] = {"person": partial(_by_a_person, root, first)}
-        ways |= {str(number): partial(_repaired, root, wanted[number], arguments) for number in numbers}
-        spent: dict[str, list[float]] = {name: [] for name in ways}
-        metered = {name: partial(_metered, way, spent[name]) for name, way in ways.items()}
-        person, *repaired = interleaved(beginning, metered, rounds)
-        for timing in repaired:
-            work = statistics.median(spent[timing.way][1:]) / statistics.median(spent[person.way][1:])
-            found.append(_cost(seconds, person, timing, work))
+        person = partial(_by_a_person, root, first)
+        repairs = {number: partial(_repaired, root, wanted[number], arguments) for number in numbers}
+        ratios = paired(person, repairs, rounds)
+        found += [_cost(seconds, beginning, number, ratios[number]) for number in numbers]
     return found
 
 
-def _metered(way: Callable[[], object], spent: list[float]) -> None:
-    """Go that way, and note the processor time of all processes that ended meanwhile."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def paired(base: Callable[[], object], ways: Mapping[int, Callable[[], object]], rounds: int) -> dict[int, list[Spent]]:
+    """What each way takes in each round, in times of the base as it is just before and just after.
+
+    A machine whose speed changes from minute to minute changes both alike.
+    """
+    base()  # once for the caches
+    ratios: dict[int, list[Spent]] = {number: [] for number in ways}
+    before = _spent(base)
+    for _ in range(rounds):
+        for number, way in ways.items():
+            taken, after = _spent(way), _spent(base)
+            ratios[number].append(
+                Spent(2 * taken.seconds / (before.seconds + after.seconds), 2 * taken.work / (before.work + after.work))
+            )
+            before = after
+    return ratios
+
+
+def _spent(way: Callable[[], object]) -> Spent:
+    """Go that way; the seconds that pass, and the processor time of all processes that ended meanwhile."""
+    began, worked = time.perf_counter(), cpu_of_children()
     way()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return Spent(time.perf_counter() - began, cpu_of_children() - worked)
 
 
 def _pytest(*tests: str) -> list[str]:
@@ -168,9 +189,10 @@ def _repaired(root: Path, wanted: str, arguments: Sequence[str]) -> None:
         raise SystemExit(f"the repair is of no use here:\n{done.stdout}{done.stderr}")
 
 
-def _cost(seconds: float, person: Timing, repaired: Timing, work: float) -> Cost:
-    ratio, lowest, highest = (taken / person.median for taken in (repaired.median, repaired.low, repaired.high))
-    return Cost(seconds, repaired.subject, int(repaired.way), ratio, lowest, highest, work)
+def _cost(seconds: float, beginning: str, judged: int, ratios: Sequence[Spent]) -> Cost:
+    passed = [each.seconds for each in ratios]
+    work = statistics.median(each.work for each in ratios)
+    return Cost(seconds, beginning, judged, statistics.median(passed), min(passed), max(passed), work)
 
 
 def drawn(costs: Sequence[Cost]) -> str:

@@ -139,6 +139,7 @@ def test_a_loop_in_which_the_guard_acts_in_some_turns_only_is_counted(tmp_path: 
     assert turn.firings is not None
     counts = {firing.node_id: (firing.acted, firing.reached) for firing in turn.firings}
     assert counts == {"test_basket.py::test_put": (2, 4), "test_basket.py::test_put_all": (0, 1)}
+    assert turn.alternatives
     assert all(other.is_same for other in turn.alternatives)
 
 

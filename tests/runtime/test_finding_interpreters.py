@@ -33,6 +33,7 @@ def test_the_default_is_the_interpreter_that_runs_us() -> None:
     assert found.version == ".".join(map(str, sys.version_info[:3]))
     assert found.pytest_version == pytest.__version__
     assert found.pytest_release >= (7,)
+    assert found.libraries
     assert all(folder.is_absolute() for folder in found.libraries)
 
 

@@ -74,6 +74,25 @@ def test_each_variant_compiles_and_is_another_program(guard: Guard, example: Exa
         met.add(dump)
 
 
+def test_all_guards_have_variants_but_those_with_neither_condition_nor_default() -> None:
+    varied_guards = {
+        guard.id for guard, example, _ in EXAMPLES if varied(guard.id, example.before, example.parameters)[1]
+    }
+    assert set(guards()) - varied_guards == {
+        "clamp-high",
+        "clamp-low",
+        "class-widen",
+        "coercion",
+        "element-conversion",
+        "except-widen",
+        "missing-return",
+        "replace-name",
+        "sort-key",
+        "sort-key-first",
+        "uncall",
+    }
+
+
 @every_example
 def test_the_recording_version_has_the_same_code_around_the_recorder_calls(guard: Guard, example: Example) -> None:
     patch = patch_of(guard, example.before, example.parameters)

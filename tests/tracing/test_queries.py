@@ -377,6 +377,7 @@ def test_inside_a_start_of_pytest(state: Path) -> None:
     assert query(state, "inspect_tool_run", id="pytest-2", step="test#0", key="outcome").data["value"] == "failed"
     found = query(state, "inspect_tool_run", id="pytest-2", find="orders")
     assert found.found
+    assert found.lines
     assert all(line.startswith(("inside", "failure", "…")) for line in found.lines)
     assert "inspect_tool_run(id=pytest-2, step=failure#2" in found.text()
     assert "Ask one thing at a time" in query(state, "inspect_tool_run", id="pytest-2", key="a", find="bb").text()
