@@ -146,12 +146,40 @@ def test_the_form_that_the_class_uses_for_the_same_thing_comes_earlier() -> None
     assert (with_donor[0][0].guard, with_donor[0][0].donor) == ("early-return", "as in m.py:3")
 
 
+def classes_asked(text: str, said: str) -> set[tuple[str, ...]]:
+    """What the guards of the last line of a module ask for by `isinstance`, where it raised what is `said`."""
+    name, message = said.split(": ", 1)
+    found = first_fits(text, text.count("\n"), ExceptionRecord(name, message))
+    return {one.classes for one, _ in found if one.test == "isinstance"}
+
+
 def test_the_classes_that_the_project_asks_for_are_asked_here_too() -> None:
-    text = "def a(v):\n    if isinstance(v, dict):\n        return v\n\ndef b(v):\n    return v.name\n"
-    error = ExceptionRecord("AttributeError", "'int' object has no attribute 'name'")
-    tests = [one for one, _ in first_fits(text, 6, error) if one.test == "isinstance"]
-    assert tests and {one.classes for one in tests} == {("dict",)}
-    assert not [one for one, _ in first_fits(text.replace("dict", "unknown.T"), 6, error) if one.test == "isinstance"]
+    text = "def a(v):\n    if isinstance(v, dict):\n        return v\n\ndef b(v):\n    return v.items\n"
+    said = "AttributeError: 'int' object has no attribute 'items'"
+    assert classes_asked(text, said) == {("dict",)}
+    assert not classes_asked(text.replace("dict", "unknown.T"), said)
+
+
+@pytest.mark.parametrize(
+    ("use", "said", "asked", "fit"),
+    [
+        ("v.decode()", "AttributeError: 'str' object has no attribute 'decode'", "list", ()),
+        ("v.decode()", "AttributeError: 'str' object has no attribute 'decode'", "(str, bytes)", ("bytes",)),
+        ("v.name", "AttributeError: 'int' object has no attribute 'name'", "(list, Named)", ("Named",)),
+        ("v[0]", "TypeError: 'int' object is not subscriptable", "(int, tuple)", ("tuple",)),
+        ("v()", "TypeError: 'str' object is not callable", "str", ()),
+        ("[*v]", "TypeError: 'float' object is not iterable", "(float, set)", ("set",)),
+        ("0 in v", "TypeError: argument of type 'float' is not iterable", "(bool, bytearray)", ("bytearray",)),
+    ],
+)
+def test_classes_that_cannot_be_used_so_are_not_asked_for(
+    use: str, said: str, asked: str, fit: tuple[str, ...]
+) -> None:
+    text = (
+        "class Named:\n    name = 1\n\ndef a(v):\n"
+        f"    if isinstance(v, {asked}):\n        return v\n\ndef b(v):\n    return {use}\n"
+    )
+    assert classes_asked(text, said) == ({fit} if fit else set())
 
 
 def test_a_look_up_beside_others_gets_their_neutral_default() -> None:

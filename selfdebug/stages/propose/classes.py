@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+import builtins
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 
 from codemods.selfdebug.base import About, Family, Guard, Test
@@ -24,6 +25,18 @@ _COERCIBLE = ("str", "int", "float", "bytes", "bool")
 _PLAIN = frozenset({*_COERCIBLE, "bytearray", "complex", "list", "tuple", "dict", "set", "frozenset"})
 # What the library calls those that can be used in such a way, where the module knows it.
 _PROTOCOLS = {"len": "Sized", "iterate": "Iterable", "contains": "Container", "await": "Awaitable"}
+# What an object must have for a use.
+_METHODS: Mapping[str, str] = {
+    Operation.SUBSCRIPT: "__getitem__",
+    Operation.ITERATE: "__iter__",
+    Operation.UNPACK: "__iter__",
+    Operation.STAR: "__iter__",
+    Operation.DOUBLE_STAR: "keys",
+    Operation.CONTAINS: "__contains__",
+    Operation.CALL: "__call__",
+    Operation.CONTEXT: "__enter__",
+    Operation.AWAIT: "__await__",
+}
 
 
 class Classes:
@@ -57,7 +70,7 @@ class Classes:
             yield from [(needed,)] if needed else []
         elif test is Test.IS_INSTANCE:
             found = (*self._loans.classes(self._readable), self._declared(), self._accepted() or self._usable())
-            yield from dict.fromkeys(classes for classes in found if classes)
+            yield from dict.fromkeys(fit for classes in found if (fit := tuple(filter(self._serves, classes))))
         elif test is Test.NO_EXCEPTION:
             yield (self._caught(),)
         else:
@@ -107,6 +120,13 @@ class Classes:
         use = self._receiver.name if self._receiver.operation == Operation.ARGUMENT else self._receiver.operation
         protocol = _PROTOCOLS.get(use)
         return (protocol,) if protocol is not None and protocol in self._readable else ()
+
+    def _serves(self, name: str) -> bool:
+        """Whether objects of a class can be used as the receiver is, as far as that is known: of built-in classes."""
+        known = getattr(builtins, name) if name in _PLAIN else None
+        use = self._receiver.operation
+        needed = self._receiver.name if use == Operation.ATTRIBUTE else _METHODS.get(use)
+        return known is None or needed is None or any(needed in vars(each) for each in known.__mro__)
 
     def _class_of(self, value: Value) -> str | None:
         """The class of a value as the code can name it, or else the nearest class above that it can name."""
