@@ -56,7 +56,9 @@ def test_a_guard_is_a_donor_with_its_question_its_form_and_its_fallback(
     "code",
     [
         "if u is None:\n    log()\n    return_ = 1",
-        "x = d.get('k')",
+        "x = get('k')",
+        "x = d.get(*k)",
+        "x = d.get(key='k')",
         "x = [n for n in ns if n is None]",
         "x = a() and b",
         "x = (yield) if u is None else u",
@@ -190,6 +192,18 @@ def test_a_look_up_beside_others_gets_their_neutral_default() -> None:
     error = ExceptionRecord("AttributeError", "'A' object has no attribute '__qualname__'")
     first = next(each for each, _ in first_fits(text, 8, error) if each.guard == "getattr-default")
     assert (first.default, first.donor) == ("None", "as in m.py:7")
+
+
+def test_a_look_up_beside_others_that_give_none_gives_none_too() -> None:
+    text = (
+        "def check(options):\n    case = options['case']\n"
+        "    if case not in (None, 'upper'):\n        raise ValueError(case)\n"
+        "    indent = options.get('indent')\n    if indent not in (None, 2):\n        raise ValueError(indent)\n"
+    )
+    error = ExceptionRecord("KeyError", "'case'", key="'case'")
+    first, after = first_fits(text, 2, error)[0]
+    assert (first.guard, first.default, first.donor) == ("lookup-default", "None", "as in m.py:5")
+    assert after == text.replace("options['case']", "options.get('case')")
 
 
 def test_a_value_of_another_kind_is_made_what_the_project_makes_of_it() -> None:

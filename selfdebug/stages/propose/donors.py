@@ -267,6 +267,8 @@ def _comprehension(node: ast.comprehension, around: _Around) -> Iterator[_Offer]
 def _call(node: ast.Call, around: _Around) -> Iterator[_Offer]:
     name = _word(node.func)
     code = _code(node.args[-1]) if len(node.args) == _LOOK_UPS.get(name) else None
+    if _is_bare_get(node):
+        code = "None"
     if code is None:
         return
     if name == "getattr":
@@ -276,6 +278,12 @@ def _call(node: ast.Call, around: _Around) -> Iterator[_Offer]:
         holder = node.func.value if isinstance(node.func, ast.Attribute) else node.args[0]
         words, lack = words_of(ast.Subscript(holder, node.args[0]), around.aliases), Lack.KEY
     yield _Question(lack, node, True), words, Family.LOOKUP_DEFAULT, code
+
+
+def _is_bare_get(node: ast.Call) -> bool:
+    """Whether it is `d.get(k)`, which gives None."""
+    is_get = isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+    return is_get and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
 
 
 @_offers.register
