@@ -63,6 +63,7 @@ def cpu_of_children() -> float:
 
 
 QUICKER = "times as quick as the first way"
+_PLACES = {"--folder": "DIR", "--python": "PYTHON"}
 
 
 def report(
@@ -88,15 +89,16 @@ def report(
             "session": session(),
             "timings": [asdict(each) for each in timings],
             "peaks": dict(peaks or {}),
+            "caption": caption,
         }
         (folder / f"{title}.json").write_text(json.dumps(document, indent=1) + "\n")
         (folder / f"{title}.svg").write_text(drawn(title, timings, caption))
 
 
 def command_line(title: str) -> str:
-    """The command line of this process, with the folder for the figures as DIR."""
+    """The command line of this process, with the places of this machine as words."""
     options = sys.argv[2:]
-    shown = ["DIR" if before == "--folder" else each for before, each in zip(["", *options], options, strict=False)]
+    shown = [_PLACES.get(before, each) for before, each in zip(["", *options], options, strict=False)]
     return shlex.join(["python", "-m", "benchmarks", title, *shown])
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +66,7 @@ def _figures(name: str, document: dict[str, Any]) -> Iterator[str]:
             yield f"\n![{name}](benchmarks/{name}.svg)"
         return
     memory = " peak MB |" if peaks else ""
-    yield f"| | way | seconds | lowest | highest | times as quick |{memory}"
+    yield f"| | way | seconds | lowest | highest | {document['caption']} |{memory}"
     yield f"| --- | --- | ---: | ---: | ---: | ---: |{' ---: |' if peaks else ''}"
     for each in document["timings"]:
         peak = f" {peaks.get(each['subject'] + ': ' + each['way'], '')} |" if peaks else ""
@@ -85,7 +86,9 @@ def _counts(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.4f}" if value < 1 else f"{value:.2f}"
+    """Three digits that count, and never less than two places."""
+    places = max(2, 2 - math.floor(math.log10(value)))
+    return f"{value:.{places}f}"
 
 
 def main() -> None:
