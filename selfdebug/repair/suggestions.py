@@ -64,4 +64,7 @@ def _sentence(call: Call) -> str:
     inputs = f" for {given}" if given else ""
     if len(inputs) > _LONGEST:
         inputs = f" as it is called in {call.node_id}"
-    return f"Assert what {call.function} gives{inputs}: it was {call.results[0].repr[:_LONGEST]}."
+    result = call.results[0]
+    if result.repr.startswith("<"):  # nothing of the object is known that could be asserted
+        return f"Assert what matters of the {result.type.rpartition('.')[2]} that {call.function} gives{inputs}."
+    return f"Assert what {call.function} gives{inputs}: it was {result.repr[:_LONGEST]}."
