@@ -20,9 +20,12 @@ TEST = "import subject\n\ndef test_none():\n    assert subject.call(None) == 'no
 GOOD = "user.name if user else 'nobody'"
 
 
-@pytest.fixture(scope="module")
-def interpreter() -> Interpreter:
-    return Interpreter.find(sys.executable)
+PYTHONS = [sys.executable, *filter(None, os.environ.get("SELFDEBUG_TEST_PYTHONS", "").split(os.pathsep))]
+
+
+@pytest.fixture(scope="module", params=PYTHONS, ids=lambda python: str(Path(python).parents[1].name))
+def interpreter(request: pytest.FixtureRequest) -> Interpreter:
+    return Interpreter.find(request.param)
 
 
 def written(root: Path, files: Mapping[str, str]) -> Path:

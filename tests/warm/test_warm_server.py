@@ -477,6 +477,20 @@ def test_edits_on_top_of_sources_that_are_served(tmp_path: Path, interpreter: In
     assert not run.failures
 
 
+@pytest.mark.parametrize(("who", "is_usable"), [("sitecustomize", True), ("conftest", False)])
+def test_only_what_the_project_hides_from_the_collector_is_in_the_way(
+    who: str, is_usable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.12 hides some objects of its own, as a `sitecustomize` does here before any code of the project runs."""
+    sources = written(tmp_path, Case("def call(user):\n    return user.name\n"))
+    (tmp_path / f"{who}.py").write_text("import gc\ngc.freeze()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    request = PytestRequest(Interpreter.find(sys.executable), tmp_path, node_ids=("test_subject.py",))
+    with WarmServer(request) as server:
+        assert (server.run(sources, 60) is not None) is is_usable
+        assert server.problem == (None if is_usable else "the collector of garbage does not show all objects")
+
+
 def test_xdist_in_the_options_is_left_alone(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     interpreter = Interpreter.find(sys.executable)

@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any
 
+_FROZEN = gc.get_freeze_count()  # by the interpreter itself, as Python 3.12 does, before any code of the project runs
 # All bound here, because tests replace them.
 _abspath, _join, _readlink, _getcwd, _fsdecode = os.path.abspath, os.path.join, os.readlink, os.getcwd, os.fsdecode
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -48,7 +49,7 @@ def why_not_fork(known: frozenset[int], temporary: str) -> str | None:
     """
     if threading.active_count() > 1:
         return "threads are running"
-    if gc.get_freeze_count():
+    if gc.get_freeze_count() > _FROZEN:
         return "the collector of garbage does not show all objects"
     running = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
     if running is not None and running() is not None:
