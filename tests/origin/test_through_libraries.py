@@ -950,6 +950,34 @@ case(
     "app:6 default",
 )
 case(
+    "an identity that a copy of another class had",
+    """
+    import copy, dataclasses
+
+    class Node:
+        def __init__(self, name):
+            self.name = name
+            self.tags = ["x"]
+
+    @dataclasses.dataclass
+    class User:
+        name: str
+        tags: list = dataclasses.field(default_factory=lambda: None)
+
+    def main():
+        node = copy.deepcopy(Node("a"))
+        place = id(node)
+        del node
+        users = []
+        user = User("a")
+        while id(user) != place and len(users) < 200:
+            users.append(user)
+            user = User("a")
+        return user.tags.append(1)
+    """,
+    "app:11 default",
+)
+case(
     "dataclass replace",
     """
     import dataclasses

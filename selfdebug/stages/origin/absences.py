@@ -10,7 +10,7 @@ from selfdebug.model import Link, TracedFrame, TracedValue
 from selfdebug.stages.origin.bindings import latest_binding
 from selfdebug.stages.origin.contents import history_of, keys_in
 from selfdebug.stages.origin.control import absent_assignment, not_reached
-from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.program import Program, key_of, stored_names
 from selfdebug.stages.origin.quest import Evidence, Quest, UnseenError
@@ -112,10 +112,8 @@ def _held(frame: TracedFrame, base: ast.expr, owner: TracedValue) -> bool:
     """Whether an expression was the very object at some step of a frame."""
     key = key_of(base)
     return any(
-        name == key and value.identity == owner.identity
-        for step in frame.steps
-        for name, value in (*step.reads, *step.stores)
-    ) or any(name == key and value.identity == owner.identity for name, value in frame.arguments)
+        name == key and is_same(value, owner) for step in frame.steps for name, value in (*step.reads, *step.stores)
+    ) or any(name == key and is_same(value, owner) for name, value in frame.arguments)
 
 
 # ---------------------------------------------------------------- names

@@ -8,7 +8,7 @@ from dataclasses import replace
 from selfdebug.model import TracedFrame, TracedValue
 from selfdebug.stages.origin.arguments import Began, argument_for
 from selfdebug.stages.origin.bindings import Binding, follow_binding, latest_binding, with_kind
-from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import called_name, clause_nodes, key_of
 from selfdebug.stages.origin.quest import Evidence, Found, Member, Quest
 
@@ -175,7 +175,7 @@ def _argument_construction(
         if frame.started >= before or spot is None or not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         for name, value in frame.arguments:
-            if value.identity != owner.identity or value.type != owner.type:
+            if not is_same(value, owner):
                 continue
             for clause in history.clauses(spot):
                 for node in clause_nodes(clause):

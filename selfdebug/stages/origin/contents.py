@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedValue
-from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.program import key_of
 from selfdebug.stages.origin.quest import Evidence, Quest
@@ -91,7 +91,7 @@ def _called(evidence: Evidence, quest: Quest, owner: TracedValue) -> Iterator[Ch
         if not isinstance(call.func, ast.Attribute) or not key_of(call.func.value):
             continue
         held = history.before(call.func.value, spot)
-        if held is None or held.identity != owner.identity or history.was_interrupted(spot):
+        if held is None or not is_same(held, owner) or history.was_interrupted(spot):
             continue
         by_value = ("remove", "discard") if held.type == "set" else ()
         is_keyed = call.func.attr in ("pop", "setdefault", *by_value) and call.args
@@ -107,7 +107,7 @@ def _augmented(evidence: Evidence, quest: Quest, owner: TracedValue) -> Iterator
                 continue
             key = key_of(clause.target)
             after = history.stored(key, spot) if key else None
-            if after is not None and after.identity == owner.identity and history.group(spot)[0] == spot.index:
+            if is_same(after, owner) and history.group(spot)[0] == spot.index:
                 target = clause.target
                 held = history.before(ast.copy_location(_loaded(target), target), spot)
                 yield Change(spot, clause, clause.value, None, held)

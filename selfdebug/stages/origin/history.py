@@ -296,10 +296,10 @@ class History:
         if isinstance(clause, ast.Return):
             last = self.group(spot)[1]
             after = spot.frame.steps[last + 1 : last + 2]
-            return any(step.value is not None and step.value.identity == owner.identity for step in after)
+            return any(is_same(step.value, owner) for step in after)
         targets = clause.targets if isinstance(clause, ast.Assign) else [getattr(clause, "target", clause)]
         stored = (self.stored(key, spot) for target in targets if (key := key_of(target)))
-        return any(value is not None and value.identity == owner.identity for value in stored)
+        return any(is_same(value, owner) for value in stored)
 
     def stores_named(self, name: str, before: int) -> Iterator[Store]:
         """The stores to `.attribute` or `[]` of any object before a sequence number, newest first."""
@@ -315,13 +315,13 @@ class History:
                 return
             base = key_of(store.target.value)
             held = self.stored(base, store.spot) if base else None
-            if held is not None and is_same(held, owner):
+            if is_same(held, owner):
                 yield store
 
     @cached_property
-    def _givers(self) -> dict[int, list[Spot]]:
-        """The line steps that stored or returned an object, by its identity, in their order."""
-        found: dict[int, list[Spot]] = {}
+    def _givers(self) -> dict[tuple[int, str], list[Spot]]:
+        """The line steps that stored or returned an object, by its identity and class, in their order."""
+        found: dict[tuple[int, str], list[Spot]] = {}
         for frame in self.trace.frames:
             last: Spot | None = None
             for index, step in enumerate(frame.steps):
@@ -330,14 +330,14 @@ class History:
                 given = [value for _, value in step.stores] if step.kind == "line" else [step.value]
                 for value in given if last is not None else ():
                     if value is not None and value.identity > 0 and last is not None:
-                        found.setdefault(value.identity, []).append(last)
+                        found.setdefault((value.identity, value.type), []).append(last)
         for spots in found.values():
             spots.sort(key=lambda spot: spot.sequence)
         return found
 
     def givers(self, owner: TracedValue, before: int) -> Iterator[Spot]:
         """The line steps before a sequence number that stored or returned the object, newest first."""
-        return (spot for spot in reversed(self._givers.get(owner.identity, ())) if spot.sequence < before)
+        return (spot for spot in reversed(self._givers.get((owner.identity, owner.type), ())) if spot.sequence < before)
 
     def frames_of(self, function: str) -> Iterator[TracedFrame]:
         """The executions of functions, classes or modules of that name, newest first."""

@@ -8,6 +8,7 @@ from codemods.selfdebug.expressions import constant_of
 from selfdebug.model import TracedFrame
 from selfdebug.stages.origin import known
 from selfdebug.stages.origin.calls import from_step
+from selfdebug.stages.origin.history import is_same
 from selfdebug.stages.origin.program import COMPREHENSIONS, called_name, clause_nodes, key_of
 from selfdebug.stages.origin.puts import put_in
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Path, Quest
@@ -82,7 +83,7 @@ def _changed_elsewhere(evidence: Evidence, quest: Quest) -> Found:
     for spot in history.line_steps(frame, len(frame.steps)) if owner is not None else ():
         for _, call in evidence.program(spot).calls_at(spot.step.line):
             held = [evidence.value(one, spot) for one in call.args]
-            is_given = owner is not None and any(value and value.identity == owner.identity for value in held)
+            is_given = owner is not None and any(is_same(value, owner) for value in held)
             if is_given and spot.sequence > quest.spot.sequence:
                 called = evidence.text(call.func, spot)
                 sentence = f"{made}; {called}() got it at {frame.file}:{spot.step.line} and may have put it in."

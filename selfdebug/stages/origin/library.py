@@ -10,6 +10,7 @@ from selfdebug.model import TracedFrame, TracedStep
 from selfdebug.stages.origin.bindings import latest_binding
 from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.contents import keys_in
+from selfdebug.stages.origin.history import is_same
 from selfdebug.stages.origin.program import called_name
 from selfdebug.stages.origin.puts import taken_out
 from selfdebug.stages.origin.quest import Element, Evidence, Found, Item, Member, Quest
@@ -186,7 +187,7 @@ def _of_context(evidence: Evidence, quest: Quest, call: ast.Call) -> Found | Non
         return None
     for spot, _, setter in evidence.history.calls(("set",), quest.spot.sequence):
         held = evidence.value(setter.func.value, spot) if isinstance(setter.func, ast.Attribute) else None
-        if held is not None and held.identity == owner.identity and setter.args:
+        if is_same(held, owner) and setter.args:
             return _put(evidence, quest.at(setter.args[0], spot), "set() put it into the context variable here.")
     for spot in evidence.history.givers(owner, quest.spot.sequence):
         for _, made in evidence.program(spot).calls_at(spot.step.line):

@@ -10,7 +10,7 @@ from selfdebug.stages.origin.bindings import Binding, follow_binding, with_kind
 from selfdebug.stages.origin.calls import from_step
 from selfdebug.stages.origin.classes import of_class
 from selfdebug.stages.origin.enclosing import global_name, module_frame
-from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.known import key_value
 from selfdebug.stages.origin.other_processes import stream_of_process
 from selfdebug.stages.origin.program import key_of
@@ -122,7 +122,7 @@ def _given_by(  # noqa: PLR0913, PLR0917 - a call and what is looked for
         case _:
             return None
     held = evidence.value(of, spot)
-    return given if held is not None and held.identity == owner.identity else None
+    return given if is_same(held, owner) else None
 
 
 def _of_module(evidence: Evidence, quest: Quest, node: ast.Attribute) -> Found:

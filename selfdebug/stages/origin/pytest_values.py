@@ -9,7 +9,7 @@ from codemods.selfdebug.expressions import constant_of, is_none
 from selfdebug.model import TracedValue
 from selfdebug.stages.origin.arguments import default_of
 from selfdebug.stages.origin.calls import Made, from_step
-from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.program import Program, called_name
 from selfdebug.stages.origin.quest import Evidence, Found, Quest
 
@@ -177,7 +177,7 @@ def _replaces(evidence: Evidence, spot: Spot, call: ast.Call, name: str, owner: 
     if isinstance(owner, str):
         return held.type == "module" and _is_named(held.text.removeprefix("<module ").rstrip(">"), owner)
     is_its_class = held.type == "type" and held.text.strip("<>") == owner.type
-    return held.identity == owner.identity or is_its_class
+    return is_same(held, owner) or is_its_class
 
 
 def _text_of(node: ast.expr | None) -> str | None:

@@ -11,7 +11,7 @@ from codemods.selfdebug.source import Clause
 from selfdebug.model import Link, TracedFrame, TracedValue
 from selfdebug.stages.origin.classes import class_bodies
 from selfdebug.stages.origin.control import not_reached
-from selfdebug.stages.origin.history import Spot
+from selfdebug.stages.origin.history import Spot, is_same
 from selfdebug.stages.origin.quest import Evidence, Quest
 
 Setter = tuple[ast.AST, Clause, str]
@@ -52,7 +52,7 @@ def never_set(evidence: Evidence, quest: Quest, owner: TracedValue, name: str) -
 
 
 def _is_on(frame: TracedFrame, owner: TracedValue) -> bool:
-    return bool(frame.arguments) and frame.arguments[0][1].identity == owner.identity
+    return bool(frame.arguments) and is_same(frame.arguments[0][1], owner)
 
 
 def static_link(  # noqa: PLR0913, PLR0917 - the parts of a link
