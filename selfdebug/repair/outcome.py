@@ -147,7 +147,8 @@ def partly_kept(bench: Bench, work: Work) -> Repair:
     if not bench.settings.dry_run:
         bench.keep(f"selfdebug: {bench.run_id} partial")
     left = sum(len(each.group) for each in work.given_up)
-    sentence = f"Kept: {counted(len(work.kept), 'patch', 'patches')}, each makes a failing test pass and breaks none. "
+    makes = "it makes" if len(work.kept) == 1 else "each makes"
+    sentence = f"Kept: {counted(len(work.kept), 'patch', 'patches')}; {makes} a failing test pass and breaks none. "
     sentence += f"Left: {counted(left, 'failing test')}. {work.given_up[0].sentence}"
     return _with_patches(bench, work, Ending(ExitCode.STILL_FAILING, "partial", FinalStatus.PARTIAL, sentence))
 
